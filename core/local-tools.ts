@@ -1,0 +1,57 @@
+import type { Call } from "./call.ts";
+import { GatewayError } from "./errors.ts";
+import type { Gateway } from "./gateway.ts";
+import { isPending, type MaybePromise } from "./hooks.ts";
+import type { Plugin } from "./plugin.ts";
+import type { JsonObject, Server, ToolDefinition, ToolResult } from "./tool.ts";
+
+/** A tool that is a function of this process. */
+export interface LocalTool extends ToolDefinition {
+  /** Answers a call. The call it answers is at hand for its signal, its progress, and as parent of an inner call. */
+  run(
+    args: JsonObject,
+    context: { readonly gateway: Gateway; readonly call: Call },
+  ): MaybePromise<ToolResult>;
+}
+
+/** A plugin that offers functions as the tools of a server; they pass the same stages as any other tool. */
+export function localTools<const Name extends string>(
+  name: Name,
+  server: Server,
+  tools: readonly LocalTool[],
+): Plugin<Name> {
+  // The first of a name counts, as in the catalog.
+  const byName = new Map(tools.toReversed().map((tool) => [tool.name, tool]));
+  return {
+    name,
+    order: "post",
+    setup(gateway) {
+      return {
+        async ready() {
+          const definitions = tools.map(({ run: _, ...definition }) => definition);
+          const { rejected } = await gateway.catalog.replace(server, definitions);
+          for (const tool of rejected) {
+            gateway.report(
+              new GatewayError(
+                "PLUGIN_INVALID",
+                `The plugin "${name}" has a wrong tool "${tool.name}": ${tool.reason}.`,
+              ),
+            );
+          }
+        },
+        execute(call, next) {
+          const tool = call.tool?.server === server.id ? byName.get(call.tool.name) : undefined;
+          if (!tool) return next();
+          const answer = tool.run(call.args, { gateway, call });
+          if (!isPending(answer)) {
+            call.result = answer;
+            return;
+          }
+          return Promise.resolve(answer).then((result) => {
+            call.result = result;
+          });
+        },
+      };
+    },
+  };
+}

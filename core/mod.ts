@@ -1,0 +1,52 @@
+/**
+ * The core of toolpipe: one pipeline that every call runs through, and the contracts of what plugs into it.
+ *
+ * @module
+ */
+export {
+  type Actor,
+  Call,
+  type CallRequest,
+  cancelledBy,
+  localUser,
+  type Progress,
+  type SettledCall,
+  type Stage,
+} from "./call.ts";
+export type { Catalog, CatalogChange, RejectedTool } from "./catalog.ts";
+export { type Config, defineConfig } from "./config.ts";
+export { parseData, readDataFile } from "./data-file.ts";
+export {
+  type CoreCode,
+  defineError,
+  type ErrorKind,
+  errorKinds,
+  GatewayError,
+  type GatewayErrorOptions,
+} from "./errors.ts";
+export { createGateway, type Gateway, type GatewayOptions, type Services } from "./gateway.ts";
+export type { HookName, Hooks, MaybePromise, Next } from "./hooks.ts";
+export { argumentLimits, checkJson, isJsonObject, type JsonLimits } from "./json.ts";
+export { findConfig, type LoadConfigOptions, type LoadedConfig, loadConfig } from "./load-config.ts";
+export type { PresetTable } from "./load-parts.ts";
+export { type LocalTool, localTools } from "./local-tools.ts";
+export { nearest } from "./nearest.ts";
+export {
+  definePlugin,
+  type Plugin,
+  type PluginDefinition,
+  type PluginFactory,
+  type PluginOrder,
+} from "./plugin.ts";
+export { definePreset, type MetaTool, type Preset } from "./preset.ts";
+export {
+  type ContentBlock,
+  type JsonObject,
+  type Server,
+  type Tool,
+  type ToolAnnotations,
+  type ToolDefinition,
+  type ToolResult,
+  textResult,
+} from "./tool.ts";
+export { version } from "./version.ts";

@@ -1,0 +1,20 @@
+import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { onTestFinished } from "vitest";
+
+/** Makes a folder with these files in it, which is gone once the test is over. */
+export async function temporaryFolder(files: Readonly<Record<string, string>> = {}): Promise<string> {
+  const folder = await mkdtemp(join(await realpath(tmpdir()), "toolpipe-test-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  await writeFiles(folder, files);
+  return folder;
+}
+
+/** Writes files into a folder, and makes the folders they are in. */
+export async function writeFiles(folder: string, files: Readonly<Record<string, string>>): Promise<void> {
+  for (const [name, text] of Object.entries(files)) {
+    await mkdir(dirname(join(folder, name)), { recursive: true });
+    await writeFile(join(folder, name), text);
+  }
+}
