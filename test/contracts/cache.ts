@@ -1,0 +1,144 @@
+import fc from "fast-check";
+import type { Storage } from "unstorage";
+import { describe, expect, test } from "vitest";
+import { type Cache, type CacheStorage, createCache } from "../../plugins/cache/mod.ts";
+
+/** What the cache does on every storage. `make` gives one that is empty and that the test has for itself. */
+export function cacheContract(name: string, make: () => Promise<CacheStorage>): void {
+  /** Caches that share a storage and a clock, as one process does with the next. */
+  const shared = async (): Promise<{ storage: CacheStorage; clock: { now: number }; open: () => Cache }> => {
+    const storage = await make();
+    const clock = { now: 1_000_000 };
+    const onTrouble = (cause: unknown): void => {
+      throw cause;
+    };
+    return { storage, clock, open: () => createCache({ storage, onTrouble, now: () => clock.now }) };
+  };
+
+  describe(`the cache on ${name}`, () => {
+    test("has nothing at first, and forgets nothing that is not there", async () => {
+      const { open } = await shared();
+      const cache = open();
+      expect(await cache.get("k")).toBeUndefined();
+      await cache.clear("k");
+      await cache.clear();
+    });
+
+    test("what one has kept, the next one has", async () => {
+      const { open } = await shared();
+      await open().set("k", { list: [1, null, "ü\n\u2028"] }, 1_000);
+      expect(await open().get("k")).toEqual({ list: [1, null, "ü\n\u2028"] });
+    });
+
+    test("the last value of a key counts", async () => {
+      const { open } = await shared();
+      const cache = open();
+      await cache.set("k", "a long first value", 1_000);
+      await cache.set("k", "b", 1_000);
+      expect(await cache.get("k")).toBe("b");
+      expect(await open().get("k")).toBe("b");
+    });
+
+    test("a value is gone when its time is up, in memory and beyond", async () => {
+      const { open, clock, storage } = await shared();
+      const cache = open();
+      await cache.set("short", 1, 1_000);
+      await cache.set("long", 2, 1_001);
+      clock.now += 999;
+      expect([await cache.get("short"), await open().get("short")]).toEqual([1, 1]);
+      clock.now += 1;
+      expect([await cache.get("short"), await cache.get("long")]).toEqual([undefined, 2]);
+      expect(await open().get("short")).toBeUndefined();
+      expect(await storage.getKeys()).toHaveLength(1);
+    });
+
+    test("a value may be kept for ever, or not at all", async () => {
+      const { open, clock } = await shared();
+      await open().set("ever", 1, Number.POSITIVE_INFINITY);
+      await open().set("never", 1, 0);
+      clock.now += 1e12;
+      expect([await open().get("ever"), await open().get("never")]).toEqual([1, undefined]);
+    });
+
+    test("what another has renewed is found once the own one is old", async () => {
+      const { open, clock } = await shared();
+      const [one, two] = [open(), open()];
+      await one.set("k", "old", 10);
+      await two.set("k", "new", 1_000);
+      clock.now += 20;
+      expect(await one.get("k")).toBe("new");
+    });
+
+    test("clear forgets one key, or all of them", async () => {
+      const { open } = await shared();
+      const cache = open();
+      for (const key of ["a", "b", "c"]) await cache.set(key, key, 1_000);
+      await cache.clear("a");
+      expect([await cache.get("a"), await cache.get("b")]).toEqual([undefined, "b"]);
+      expect(await open().get("a")).toBeUndefined();
+      await cache.clear();
+      for (const key of ["a", "b", "c"]) {
+        expect([await cache.get(key), await open().get(key)]).toEqual([undefined, undefined]);
+      }
+    });
+
+    test("clear leaves alone what others keep in the same storage", async () => {
+      const { open, storage } = await shared();
+      const others = storage as unknown as Storage;
+      await others.setItem("holiday-pictures", "precious");
+      await others.setItem("deep:er", "precious");
+      await open().set("k", 1, 1_000);
+      await open().clear();
+      expect(await others.getItem("holiday-pictures")).toBe("precious");
+      expect(await others.getItem("deep:er")).toBe("precious");
+      expect(await storage.getKeys()).toHaveLength(2);
+    });
+
+    test("a value under the name of another key is not taken for it", async () => {
+      const { open, storage } = await shared();
+      await open().set("a", "of a", 1_000);
+      const [name = ""] = await storage.getKeys();
+      const stored = await storage.getItemRaw(name);
+      await open().set("b", "of b", 1_000);
+      const other = (await storage.getKeys()).find((key) => key !== name) ?? "";
+      await storage.setItemRaw(other, stored);
+      expect(await open().get("b")).toBeUndefined();
+    });
+
+    test("what is no value of ours is ignored and removed, whatever it is", async () => {
+      const { open, storage } = await shared();
+      await open().set("k", 1, 1_000);
+      const [name = ""] = await storage.getKeys();
+      for (const foreign of ["", "\n", "{}", "null\nnull", '{"value":1}', "\0".repeat(100)]) {
+        await storage.setItemRaw(name, foreign);
+        expect(await open().get("k")).toBeUndefined();
+        expect(await storage.getKeys()).toEqual([]);
+      }
+      await open().set("k", 2, 1_000);
+      expect(await open().get("k")).toBe(2);
+    });
+
+    test("keeps any key and any JSON apart and whole", async () => {
+      const key = fc.oneof(
+        fc.string({ unit: "binary", maxLength: 20 }),
+        fc.constantFrom("", "a", "A", "../x", "a/b", "a:b", "con", "\ud800", "\ud801", "k".repeat(300)),
+      );
+      const entries = fc.uniqueArray(fc.tuple(key, fc.jsonValue()), {
+        selector: ([unique]) => unique,
+        maxLength: 8,
+      });
+      await fc.assert(
+        fc.asyncProperty(entries, async (pairs) => {
+          const { open } = await shared();
+          const cache = open();
+          for (const [each, value] of pairs) await cache.set(each, value, 1_000);
+          for (const [each, value] of pairs) {
+            const whole: unknown = JSON.parse(JSON.stringify(value));
+            expect(await open().get(each)).toEqual(whole);
+          }
+        }),
+        { numRuns: 20 },
+      );
+    });
+  });
+}
