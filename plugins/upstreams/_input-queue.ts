@@ -1,0 +1,86 @@
+import { Buffer } from "node:buffer";
+import type { Writable } from "node:stream";
+import { GatewayError } from "../../core/mod.ts";
+import { UPSTREAM_CLOSED, UPSTREAM_STALLED } from "./errors.ts";
+
+/** What waits to be read by a process. */
+export interface InputQueue {
+  /** Resolves when the text has left our process. */
+  write(text: string): Promise<void>;
+  /** Tells the process that nothing more comes. */
+  end(): void;
+}
+
+interface Message {
+  readonly text: string;
+  readonly size: number;
+  settle(error?: GatewayError): void;
+}
+
+/** What may wait for a process that does not read. */
+const MAX_QUEUED_BYTES = 16 * 1024 * 1024;
+/** What is written at once; about as much as a pipe holds. */
+const BATCH_BYTES = 65_536;
+
+/** Writes to the input of a process that may have stopped reading it. `onBroken` is told when it has. */
+export function inputQueue(
+  stream: Writable | null,
+  deadlineMs: number,
+  onBroken: (reason: string) => void,
+): InputQueue {
+  let waiting: Message[] = [];
+  let queued = 0;
+  let writing = false;
+  let ended = false;
+  stream?.on("error", () => onBroken("its process closed its input"));
+
+  return {
+    write: (text) =>
+      new Promise((resolve, reject) => {
+        const size = Buffer.byteLength(text);
+        const settle = (error?: GatewayError): void => (error ? reject(error) : resolve());
+        if (ended || !stream?.writable) settle(closed());
+        else if (queued > 0 && queued + size > MAX_QUEUED_BYTES) settle(stalled());
+        else {
+          queued += size;
+          waiting.push({ text, size, settle });
+          pump();
+        }
+      }),
+    end() {
+      ended = true;
+      for (const { settle } of waiting) settle(closed());
+      waiting = [];
+      if (stream?.writable) stream.end();
+    },
+  };
+
+  /** Left to the stream, all that waits would be one write, and a slow reader could not finish it in time. */
+  function pump(): void {
+    if (writing || waiting.length === 0) return;
+    let size = 0;
+    let count = 0;
+    while (count < waiting.length && (count === 0 || size < BATCH_BYTES)) size += waiting[count++]?.size ?? 0;
+    const batch = waiting.splice(0, count);
+    const timer = setTimeout(
+      () => onBroken(`its process did not read its input for ${deadlineMs} ms`),
+      deadlineMs,
+    );
+    writing = true;
+    stream?.write(batch.map(({ text }) => text).join(""), (error) => {
+      clearTimeout(timer);
+      writing = false;
+      queued -= size;
+      for (const { settle } of batch) settle(error ? closed(error) : undefined);
+      pump();
+    });
+  }
+}
+
+function closed(cause?: unknown): GatewayError {
+  return new GatewayError(UPSTREAM_CLOSED, "The server's process takes no more input.", { cause });
+}
+
+function stalled(): GatewayError {
+  return new GatewayError(UPSTREAM_STALLED, "The server does not read what is sent to it.");
+}

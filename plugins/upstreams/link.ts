@@ -1,0 +1,208 @@
+import { GatewayError, type JsonObject, type ToolResult } from "../../core/mod.ts";
+import { createTurns, untilAborted } from "./_turns.ts";
+import { CONNECT_FAILED } from "./errors.ts";
+import type { Listing, Upstream, UpstreamCallOptions, UpstreamEvents } from "./upstream.ts";
+
+/** How a server's connection stands. */
+export type LinkState = "connected" | "disconnected" | "error";
+
+/** What a link is given. */
+export interface LinkOptions {
+  /** Opens a connection, unless the signal ends the attempt; called again when one has ended. */
+  readonly connect: (events: UpstreamEvents, signal: AbortSignal) => Promise<Upstream>;
+  /** A connection nobody uses is closed after this long. */
+  readonly idleMs: number;
+  /** Calls at once; more wait for their turn. */
+  readonly concurrency: number;
+  readonly onListChanged: () => void;
+  readonly onState: () => void;
+  /** For tests of the waiting times. */
+  readonly random?: () => number;
+}
+
+/** The connection to one server: opened on first use, shared, closed when idle, opened again when it broke. */
+export interface Link {
+  readonly state: LinkState;
+  /** Why it is in that state, in a sentence. */
+  readonly reason: string;
+  /** What it failed with, while it is in the state `error`. */
+  readonly failure: GatewayError | undefined;
+  /** How long it is before it may be tried again, after it failed. */
+  readonly retryInMs: number;
+  readonly info: Upstream["info"] | undefined;
+  list(options?: { readonly signal?: AbortSignal }): Promise<Listing>;
+  call(name: string, args: JsonObject, options: UpstreamCallOptions): Promise<ToolResult>;
+  close(): Promise<void>;
+}
+
+const FIRST_WAIT_MS = 1_000;
+const LONGEST_WAIT_MS = 60_000;
+
+/** How long to wait after so many failures in a row, from a second to a minute and a half. */
+export function waitAfter(failures: number, random: () => number = Math.random): number {
+  // Up to half as long again, so that servers that fell together are not started together.
+  return Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** failures) * (1.5 - random() / 2);
+}
+
+/** Makes the link to one server. Nothing is opened yet. */
+export function createLink(options: LinkOptions): Link {
+  const { idleMs, concurrency, random = Math.random } = options;
+  const turns = createTurns(concurrency);
+  const life = new AbortController();
+  let upstream: Upstream | undefined;
+  let opening: Promise<Upstream> | undefined;
+  /** The end of the connection before. */
+  let ending: Promise<void> | undefined;
+  let state: LinkState = "disconnected";
+  let reason = "It has not been used yet.";
+  let failures = 0;
+  let notBefore = 0;
+  let lastFailure: GatewayError | undefined;
+  let proven = false;
+  let idleTimer: ReturnType<typeof setTimeout> | undefined;
+
+  return {
+    get state() {
+      return state;
+    },
+    get reason() {
+      return reason;
+    },
+    get failure() {
+      return state === "error" ? lastFailure : undefined;
+    },
+    get retryInMs() {
+      return retryInMs();
+    },
+    get info() {
+      return upstream?.info;
+    },
+    list: (listOptions) => use((open) => open.list(listOptions)),
+    call: (name, args, callOptions) => use((open) => open.call(name, args, callOptions), callOptions.signal),
+    async close() {
+      life.abort(closing());
+      await opening?.catch(() => {});
+      drop("The gateway has closed it.");
+      await ending;
+    },
+  };
+
+  async function use<T>(work: (open: Upstream) => Promise<T>, signal?: AbortSignal): Promise<T> {
+    await turns.take(signal);
+    clearTimeout(idleTimer);
+    try {
+      const open = upstream ?? (await untilAborted(connect(), signal));
+      const result = await work(open);
+      proven = true;
+      failures = 0;
+      return result;
+    } finally {
+      turns.give();
+      if (turns.taken === 0) armIdleTimer();
+    }
+  }
+
+  function retryInMs(): number {
+    return Math.max(0, Math.ceil(notBefore - performance.now()));
+  }
+
+  function connect(): Promise<Upstream> {
+    opening ??= open().finally(() => {
+      opening = undefined;
+    });
+    return opening;
+  }
+
+  async function open(): Promise<Upstream> {
+    // Two processes of one server may stand in each other's way.
+    await ending;
+    if (life.signal.aborted) throw closing();
+    const wait = retryInMs();
+    if (wait > 0 && lastFailure) {
+      const { kind, message } = lastFailure;
+      throw new GatewayError(kind, `${message} It is tried again in ${Math.ceil(wait / 1000)} s.`, {
+        data: { retryAfterMs: wait },
+      });
+    }
+    let own: Upstream | undefined;
+    let endedBecause: string | undefined;
+    const events: UpstreamEvents = {
+      onListChanged: () => options.onListChanged(),
+      onClosed(why) {
+        endedBecause = why;
+        if (own && upstream === own) onClosed(why);
+      },
+    };
+    try {
+      own = await options.connect(events, life.signal);
+    } catch (thrown) {
+      if (life.signal.aborted) throw closing();
+      throw fail(
+        GatewayError.is(thrown)
+          ? thrown
+          : new GatewayError(CONNECT_FAILED, "The server could not be reached.", { cause: thrown }),
+      );
+    }
+    if (life.signal.aborted) {
+      await own.close();
+      throw closing();
+    }
+    upstream = own;
+    proven = false;
+    setState("connected", "It is connected.");
+    // Whoever it was opened for may have given up meanwhile.
+    armIdleTimer();
+    if (endedBecause !== undefined) onClosed(endedBecause);
+    return own;
+  }
+
+  function onClosed(why: string): void {
+    clearTimeout(idleTimer);
+    // Something may be left of it: what a process has started, say.
+    ending = upstream?.close();
+    upstream = undefined;
+    // One that worked may have been killed and is started again at once; one that never did is a loop.
+    if (proven) setState("disconnected", `${sentence(why)} It is opened again when it is needed.`);
+    else fail(new GatewayError(CONNECT_FAILED, `The server ended right after it had started: ${why}.`));
+  }
+
+  function fail(error: GatewayError): GatewayError {
+    notBefore = performance.now() + waitAfter(failures, random);
+    failures++;
+    lastFailure = error;
+    setState("error", error.message);
+    return error;
+  }
+
+  function armIdleTimer(): void {
+    clearTimeout(idleTimer);
+    if (!upstream || life.signal.aborted) return;
+    idleTimer = setTimeout(() => {
+      if (turns.taken === 0) drop("It was not used for a while; it is opened again when it is needed.");
+    }, idleMs);
+    idleTimer.unref?.();
+  }
+
+  function drop(why: string): void {
+    clearTimeout(idleTimer);
+    if (!upstream) return;
+    ending = upstream.close();
+    upstream = undefined;
+    setState("disconnected", why);
+  }
+
+  function setState(next: LinkState, why: string): void {
+    state = next;
+    reason = why;
+    options.onState();
+  }
+}
+
+function closing(): GatewayError {
+  return new GatewayError("CLOSED", "The gateway is closing.");
+}
+
+/** What completes "because", as a sentence of its own. */
+function sentence(why: string): string {
+  return `${why.charAt(0).toUpperCase()}${why.slice(1)}.`;
+}

@@ -1,0 +1,212 @@
+import type { Client, Transport } from "@modelcontextprotocol/client";
+import {
+  cancelledBy,
+  type GatewayError,
+  type JsonObject,
+  type Progress,
+  type ToolResult,
+} from "../../core/mod.ts";
+import { faultOf } from "./_foreign-json.ts";
+import { connectionEnded, requestError } from "./_mcp-errors.ts";
+import { type McpPrior, negotiate, type Opening } from "./_mcp-handshake.ts";
+import { type Capabilities, readLists } from "./_mcp-lists.ts";
+import { rawResults } from "./_raw-results.ts";
+import { keepSubscribed } from "./_subscription.ts";
+import type { Upstream, UpstreamCallOptions, UpstreamEvents, UpstreamInfo } from "./upstream.ts";
+
+export type { McpPrior } from "./_mcp-handshake.ts";
+
+/** A transport that can say why it ended. */
+export interface McpTransport extends Transport {
+  /** Completes "because"; absent while it is open, and where there is nothing to say. */
+  readonly closeReason?: string | undefined;
+}
+
+/** How a server is connected to. */
+export interface ConnectMcpOptions {
+  /** The name of the server, for messages. */
+  readonly name: string;
+  /** The handshake must be over after this long; 10,000 by default. */
+  readonly startTimeoutMs?: number | undefined;
+  readonly events?: UpstreamEvents | undefined;
+  /** What an earlier connection remembered, read from wherever it was kept. Anything unusable is ignored. */
+  readonly prior?: unknown;
+  /**
+   * Which era is tried first where nothing is remembered: `initialize` costs a server of the older era nothing,
+   * and is the default; `discover` is right where both can be tried on one connection, as over HTTP.
+   */
+  readonly opening?: Opening | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** Says what an error of the transport means, where it has errors of its own. */
+  readonly explain?: ((thrown: unknown) => GatewayError | undefined) | undefined;
+}
+
+/** A connection to an MCP server. */
+export interface McpUpstream extends Upstream {
+  /** What is worth remembering for the next connection; JSON. */
+  readonly prior: McpPrior;
+}
+
+const LIST_MS = 30_000;
+const CALL_MS = 60_000;
+const LONGEST_MS = 2 ** 31 - 1;
+const SETTLE_MS = 100;
+const listChanges = [
+  "notifications/tools/list_changed",
+  "notifications/prompts/list_changed",
+  "notifications/resources/list_changed",
+] as const;
+/** Belongs to the connection a request came in on, not to the one it goes out on. */
+const ownMeta = new Set([
+  "progressToken",
+  "io.modelcontextprotocol/protocolVersion",
+  "io.modelcontextprotocol/clientInfo",
+  "io.modelcontextprotocol/clientCapabilities",
+  "io.modelcontextprotocol/logLevel",
+]);
+
+/** Connects to an MCP server of either era. The factory is called again where a second try needs a fresh transport. */
+export async function connectMcp(
+  newTransport: () => McpTransport,
+  options: ConnectMcpOptions,
+): Promise<McpUpstream> {
+  const { name, events = {} } = options;
+  const { client, transport, prior } = await negotiate(newTransport, {
+    ...options,
+    startTimeoutMs: options.startTimeoutMs ?? 10_000,
+    opening: options.opening ?? "initialize",
+  });
+  const raw = rawResults(transport);
+  const mirrored = new Map<string, { name: string; inputSchema: JsonObject }>();
+  const life = new AbortController();
+  let settling: ReturnType<typeof setTimeout> | undefined;
+  let closed = false;
+  let closing: Promise<void> | undefined;
+
+  client.onclose = () => {
+    life.abort();
+    clearTimeout(settling);
+    if (!closed) events.onClosed?.(transport.closeReason ?? "the server ended the connection");
+  };
+  for (const method of listChanges) client.setNotificationHandler(method, onListChanged);
+  void keepSubscribed(client, life.signal, onListChanged);
+
+  return {
+    info: infoOf(client),
+    prior,
+    async list({ signal, timeoutMs = LIST_MS } = {}) {
+      const capabilities = (client.getServerCapabilities() ?? {}) as Capabilities;
+      const listing = await guarded(timeoutMs, signal, (inner) =>
+        readLists(
+          (method, params, ms) =>
+            raw.take(params, (marked) =>
+              client.request({ method, params: marked }, anything, requestOptions(ms, inner)),
+            ),
+          capabilities,
+          timeoutMs,
+        ),
+      );
+      remember(listing.tools);
+      return listing;
+    },
+    call(tool, args, callOptions = {}) {
+      const { signal, timeoutMs = CALL_MS } = callOptions;
+      return guarded(timeoutMs, signal, (inner) =>
+        call(tool, args, callOptions, requestOptions(timeoutMs, inner)),
+      );
+    },
+    close() {
+      closed = true;
+      closing ??= Promise.allSettled([client.close(), transport.close()]).then(() => {});
+      return closing;
+    },
+  };
+
+  async function call(
+    tool: string,
+    args: JsonObject,
+    { onProgress, meta }: UpstreamCallOptions,
+    limits: RequestLimits,
+  ): Promise<ToolResult> {
+    const toolDefinition = mirrored.get(tool);
+    const result = await raw.take({ name: tool, arguments: args, ...passedOn(meta) }, (params) =>
+      client.callTool(params as { name: string }, {
+        ...limits,
+        ...(onProgress ? { onprogress: (progress) => onProgress(progress as Progress) } : {}),
+        ...(toolDefinition ? { toolDefinition: toolDefinition as never } : {}),
+      }),
+    );
+    const fault = faultOf(result);
+    if (fault) throw fault;
+    return { ...result, content: Array.isArray(result["content"]) ? result["content"] : [] };
+  }
+
+  /** Runs a request and says in our terms what became of it. */
+  async function guarded<T>(
+    timeoutMs: number,
+    signal: AbortSignal | undefined,
+    run: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    if (signal?.aborted) throw cancelledBy(signal);
+    if (life.signal.aborted || closed) throw connectionEnded({ name, closeReason: transport.closeReason });
+    // The server is told that a request is taken back, not why: that may be none of its business.
+    const inner = new AbortController();
+    const onAbort = (): void => inner.abort("The caller no longer needs it.");
+    signal?.addEventListener("abort", onAbort, { once: true });
+    try {
+      return await run(inner.signal);
+    } catch (thrown) {
+      const { closeReason } = transport;
+      throw requestError(thrown, { name, signal, timeoutMs, closeReason, explain: options.explain });
+    } finally {
+      signal?.removeEventListener("abort", onAbort);
+    }
+  }
+
+  /** The newer era wants some arguments repeated in headers; the client does so for the tools it is told of. */
+  function remember(tools: readonly { name: string; inputSchema: JsonObject }[]): void {
+    mirrored.clear();
+    if (prior.era !== "modern") return;
+    for (const { name: tool, inputSchema } of tools) {
+      if (JSON.stringify(inputSchema).includes('"x-mcp-header"'))
+        mirrored.set(tool, { name: tool, inputSchema });
+    }
+  }
+
+  /** Servers that register tools one by one announce each of them. */
+  function onListChanged(): void {
+    clearTimeout(settling);
+    if (life.signal.aborted || closed) return;
+    settling = setTimeout(() => events.onListChanged?.(), SETTLE_MS);
+  }
+}
+
+/** A schema that takes every result: what is in it is checked where it is used. */
+const anything = {
+  "~standard": { version: 1 as const, vendor: "toolpipe", validate: (value: unknown) => ({ value }) },
+};
+
+interface RequestLimits {
+  readonly timeout: number;
+  readonly signal: AbortSignal;
+}
+
+function requestOptions(timeoutMs: number, signal: AbortSignal): RequestLimits {
+  return { timeout: Math.min(Math.ceil(timeoutMs), LONGEST_MS), signal };
+}
+
+function passedOn(meta: Readonly<JsonObject> | undefined): { _meta?: JsonObject } {
+  const entries = Object.entries(meta ?? {}).filter(([key]) => !ownMeta.has(key));
+  return entries.length > 0 ? { _meta: Object.fromEntries(entries) } : {};
+}
+
+function infoOf(client: Client): UpstreamInfo {
+  const server = client.getServerVersion();
+  return {
+    name: server?.name,
+    title: server?.title,
+    version: server?.version,
+    instructions: client.getInstructions(),
+    protocolVersion: client.getNegotiatedProtocolVersion(),
+  };
+}

@@ -1,0 +1,112 @@
+import type { Buffer } from "node:buffer";
+import { STATUS_CODES } from "node:http";
+import { type ContentBlock, GatewayError, type ToolResult } from "../../../core/mod.ts";
+import { faultOf } from "../_foreign-json.ts";
+import type { ClientAnswer } from "./client.ts";
+import { RATE_LIMITED } from "./errors.ts";
+
+/** Where a result says which HTTP status it came with: in its `_meta`. */
+export const httpStatusMeta = "toolpipe/http-status";
+
+/** No API may ask for more patience than this. */
+const LONGEST_WAIT_SECONDS = 86_400;
+
+/** What a tool answers with the answer of its API. Throws `RATE_LIMITED` where it was asked too often. */
+export function resultOf(answer: ClientAnswer, tool: string, uri: string): ToolResult {
+  const { status, headers } = answer;
+  if (status === 429) throw rateLimited(headers["retry-after"], tool);
+  const meta = { _meta: { [httpStatusMeta]: status } };
+  const { blocks, value } = contentOf(answer, uri);
+  if (status < 300) {
+    return { content: blocks, ...(value !== undefined && { structuredContent: value }), ...meta };
+  }
+  const location = headers["location"] === undefined ? {} : { location: placeOf(headers["location"], uri) };
+  const said = blocks[0]?.["text"];
+  const text = `HTTP ${status} ${STATUS_CODES[status] ?? ""}`.trimEnd();
+  return {
+    content: [{ type: "text", text: said === undefined ? text : `${text}\n${String(said)}` }],
+    structuredContent: { status, ...location, body: value ?? said ?? null },
+    isError: true,
+    ...meta,
+  };
+}
+
+/** A redirect that was not followed, without what may be secret in it. */
+function placeOf(location: string, base: string): string {
+  if (!URL.canParse(location, base)) return "";
+  const { origin, pathname } = new URL(location, base);
+  return `${origin}${pathname}`;
+}
+
+interface Content {
+  readonly blocks: readonly ContentBlock[];
+  /** What the answer is, where it is JSON. */
+  readonly value?: unknown;
+}
+
+function contentOf({ status, headers, body }: ClientAnswer, uri: string): Content {
+  const type = (headers["content-type"] ?? "").split(";")[0]?.trim().toLowerCase() ?? "";
+  if (body.length === 0) {
+    const text = status < 300 ? `HTTP ${status} ${STATUS_CODES[status] ?? ""}`.trimEnd() : undefined;
+    return { blocks: text === undefined ? [] : [{ type: "text", text }] };
+  }
+  if (/[/+]json$/.test(type) || type === "") {
+    const json = jsonOf(body);
+    if (json) return json;
+  }
+  const text = isText(type) ? textOf(body) : undefined;
+  if (text !== undefined) return { blocks: [{ type: "text", text }] };
+  const mimeType = /^[\w.+-]+\/[\w.+-]+$/.test(type) ? type : "application/octet-stream";
+  const data = body.toString("base64");
+  if (/^(image|audio)\//.test(mimeType)) {
+    return { blocks: [{ type: mimeType.slice(0, 5), data, mimeType }] };
+  }
+  return { blocks: [{ type: "resource", resource: { uri, mimeType, blob: data } }] };
+}
+
+function jsonOf(body: Buffer): Content | undefined {
+  const text = textOf(body);
+  if (text === undefined) return undefined;
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  const fault = faultOf(value);
+  if (fault) throw new GatewayError(fault.kind, fault.message, { data: { ...fault.data, sent: true } });
+  return { blocks: [{ type: "text", text }], value };
+}
+
+function isText(type: string): boolean {
+  return (
+    type === "" || /^text\/|[/+](json|xml|yaml|javascript|csv|x-www-form-urlencoded|graphql)$/.test(type)
+  );
+}
+
+function textOf(body: Buffer): string | undefined {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(body);
+  } catch {
+    return undefined;
+  }
+}
+
+function rateLimited(header: string | undefined, tool: string): GatewayError {
+  const seconds = retryAfter(header);
+  const wait = seconds === undefined ? "later" : `in ${seconds} seconds`;
+  return new GatewayError(
+    RATE_LIMITED,
+    `The API behind "${tool}" was asked too often. It may be asked again ${wait}.`,
+    // It came to the API and was turned away there, so nothing was done: as if it had not been sent.
+    { data: { status: 429, sent: false, ...(seconds !== undefined && { retry_after: seconds }) } },
+  );
+}
+
+/** Seconds to wait, from a number of them or a date; between none and a day. */
+export function retryAfter(header: string | undefined, now: number = Date.now()): number | undefined {
+  const text = header?.trim() ?? "";
+  if (text === "") return undefined;
+  const seconds = /^-?\d{1,15}(\.\d+)?$/.test(text) ? Number(text) : (Date.parse(text) - now) / 1000;
+  return Number.isNaN(seconds) ? undefined : Math.min(Math.max(Math.ceil(seconds), 0), LONGEST_WAIT_SECONDS);
+}

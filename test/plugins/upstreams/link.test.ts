@@ -1,0 +1,275 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { GatewayError, textResult } from "../../../core/mod.ts";
+import { CONNECT_FAILED, UPSTREAM_CLOSED } from "../../../plugins/upstreams/errors.ts";
+import { createLink, type Link, type LinkOptions } from "../../../plugins/upstreams/link.ts";
+import type { Upstream, UpstreamEvents } from "../../../plugins/upstreams/upstream.ts";
+
+/** The far side: connections that can be held up, refused and broken at will. */
+function farSide() {
+  const side = {
+    opened: 0,
+    open: 0,
+    /** How long it takes to open and to close one. */
+    openMs: 0,
+    closeMs: 0,
+    refuse: false,
+    most: 0,
+    running: 0,
+    events: {} as UpstreamEvents,
+    finish: [] as (() => void)[],
+    broken: [] as ((error: GatewayError) => void)[],
+    /** As a killed process does: what it was asked for fails, and the connection ends. */
+    kill(why: string): void {
+      for (const fail of side.broken.splice(0)) fail(new GatewayError(UPSTREAM_CLOSED, why));
+      side.finish = [];
+      side.events.onClosed?.(why);
+    },
+    connect: async (events: UpstreamEvents): Promise<Upstream> => {
+      if (side.refuse) throw new GatewayError(CONNECT_FAILED, "Nobody is there.");
+      side.opened++;
+      side.open++;
+      side.events = events;
+      if (side.openMs > 0) await new Promise((resolve) => setTimeout(resolve, side.openMs));
+      let isOpen = true;
+      return {
+        info: {},
+        list: async () => ({ tools: [], rejected: [], resources: [], resourceTemplates: [], prompts: [] }),
+        async call(name) {
+          side.running++;
+          side.most = Math.max(side.most, side.running);
+          try {
+            if (name !== "wait") return textResult(name);
+            return await new Promise((resolve, reject) => {
+              side.finish.push(() => resolve(textResult(name)));
+              side.broken.push(reject);
+            });
+          } finally {
+            side.running--;
+          }
+        },
+        async close() {
+          if (side.closeMs > 0) await new Promise((resolve) => setTimeout(resolve, side.closeMs));
+          if (isOpen) side.open--;
+          isOpen = false;
+        },
+      };
+    },
+  };
+  return side;
+}
+
+function linkTo(side: ReturnType<typeof farSide>, options: Partial<LinkOptions> = {}): Link {
+  return createLink({
+    connect: side.connect,
+    idleMs: 300_000,
+    concurrency: 16,
+    onListChanged() {},
+    onState() {},
+    random: () => 1,
+    ...options,
+  });
+}
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+describe("the link to a server", () => {
+  test("opens nothing before it is used, and one connection however many use it at once", async () => {
+    const side = farSide();
+    const link = linkTo(side);
+    expect(side.opened).toBe(0);
+    expect(link.state).toBe("disconnected");
+    await Promise.all([link.call("a", {}, {}), link.call("b", {}, {}), link.list()]);
+    expect(side.opened).toBe(1);
+    expect(link.state).toBe("connected");
+    await link.close();
+  });
+
+  test("closes what nobody has used for a while, and opens it again when it is needed", async () => {
+    const side = farSide();
+    const link = linkTo(side);
+    await link.call("a", {}, {});
+    await vi.advanceTimersByTimeAsync(299_000);
+    expect(side.open).toBe(1);
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(side.open).toBe(0);
+    expect(link.state).toBe("disconnected");
+    await link.call("a", {}, {});
+    expect(side.opened).toBe(2);
+    await link.close();
+  });
+
+  test("never closes with a call in flight", async () => {
+    const side = farSide();
+    const link = linkTo(side);
+    const slow = link.call("wait", {}, {});
+    await vi.advanceTimersByTimeAsync(1_000_000);
+    expect(side.open).toBe(1);
+    side.finish[0]?.();
+    await slow;
+    await vi.advanceTimersByTimeAsync(300_001);
+    expect(side.open).toBe(0);
+  });
+
+  test("lets no more calls through at once than it is told, and each waits its turn", async () => {
+    const side = farSide();
+    const link = linkTo(side, { concurrency: 2 });
+    const calls = Array.from({ length: 6 }, () => link.call("wait", {}, {}));
+    for (let done = 0; done < 6; done++) {
+      await vi.advanceTimersByTimeAsync(1);
+      expect(side.running).toBeLessThanOrEqual(2);
+      side.finish.shift()?.();
+    }
+    await Promise.all(calls);
+    expect(side.most).toBe(2);
+    await link.close();
+  });
+
+  test("a caller that gives up while it waits leaves the queue, and its turn is not lost", async () => {
+    const side = farSide();
+    const link = linkTo(side, { concurrency: 1 });
+    const first = link.call("wait", {}, {});
+    const abort = new AbortController();
+    const second = link.call("b", {}, { signal: abort.signal });
+    const third = link.call("c", {}, {});
+    await vi.advanceTimersByTimeAsync(1);
+    abort.abort();
+    await expect(second).rejects.toMatchObject({ code: "CANCELLED" });
+    side.finish[0]?.();
+    await first;
+    expect(await third).toEqual(textResult("c"));
+    await link.close();
+  });
+
+  test("waits longer after each failure, from a second to a minute, and says when it tries again", async () => {
+    const side = farSide();
+    const link = linkTo(side);
+    side.refuse = true;
+    const tries: number[] = [];
+    for (let second = 0; second < 400; second++) {
+      const error: GatewayError = await link.call("a", {}, {}).then(
+        () => expect.fail("it is not there"),
+        (thrown) => thrown,
+      );
+      expect(error.code).toBe("CONNECT_FAILED");
+      if (error.data["retryAfterMs"] === undefined) tries.push(second);
+      else expect(error.message).toMatch(/It is tried again in \d+ s\.$/);
+      await vi.advanceTimersByTimeAsync(1_000);
+    }
+    expect(tries.slice(0, 8)).toEqual([0, 1, 3, 7, 15, 31, 63, 123]);
+    expect(link.state).toBe("error");
+    side.refuse = false;
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(await link.call("a", {}, {})).toEqual(textResult("a"));
+    expect(link.state).toBe("connected");
+    await link.close();
+  });
+
+  test("one that worked and was killed is opened again at once", async () => {
+    const side = farSide();
+    const link = linkTo(side);
+    await link.call("a", {}, {});
+    side.kill("it was killed");
+    expect(link.state).toBe("disconnected");
+    expect(link.reason).toBe("It was killed. It is opened again when it is needed.");
+    await link.call("a", {}, {});
+    expect(side.opened).toBe(2);
+    await link.close();
+  });
+
+  test("one that ends whenever it has started is not started again and again", async () => {
+    const side = farSide();
+    const link = linkTo(side);
+    for (let second = 0; second < 300; second++) {
+      const call = link.call("wait", {}, {}).catch(() => {});
+      await vi.advanceTimersByTimeAsync(0);
+      side.kill("it exited");
+      await call;
+      await vi.advanceTimersByTimeAsync(1_000);
+    }
+    expect(side.opened).toBeLessThanOrEqual(12);
+    expect(link.state).toBe("error");
+    expect(link.reason).toContain("ended right after it had started");
+    await link.close();
+  });
+
+  test.each(["idle", "killed"])("is not opened again before the one before is gone (%s)", async (how) => {
+    const side = farSide();
+    const link = linkTo(side);
+    await link.call("a", {}, {});
+    side.closeMs = 400;
+    if (how === "idle") await vi.advanceTimersByTimeAsync(300_000);
+    else side.kill("it was killed");
+    expect(link.state).toBe("disconnected");
+    const call = link.call("b", {}, {});
+    await vi.advanceTimersByTimeAsync(399);
+    expect([side.opened, side.open]).toEqual([1, 1]);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(await call).toEqual(textResult("b"));
+    expect([side.opened, side.open]).toEqual([2, 1]);
+    const closing = link.close();
+    await vi.advanceTimersByTimeAsync(400);
+    await closing;
+    expect(side.open).toBe(0);
+  });
+
+  test("one that nobody waits for any more is closed when idle, too", async () => {
+    const side = farSide();
+    side.openMs = 1_000;
+    const link = linkTo(side);
+    const abort = new AbortController();
+    const call = link.call("a", {}, { signal: abort.signal });
+    await vi.advanceTimersByTimeAsync(500);
+    abort.abort();
+    await expect(call).rejects.toMatchObject({ code: "CANCELLED" });
+    await vi.advanceTimersByTimeAsync(500);
+    expect(link.state).toBe("connected");
+    await vi.advanceTimersByTimeAsync(300_000);
+    expect([link.state, side.open]).toEqual(["disconnected", 0]);
+  });
+
+  test("one that ends while it is being opened is not taken for open", async () => {
+    const side = farSide();
+    const link = linkTo(side, {
+      connect: async (events) => {
+        const upstream = await side.connect(events);
+        side.kill("it was killed");
+        return upstream;
+      },
+    });
+    await link.call("a", {}, {});
+    expect(link.state).toBe("error");
+    expect(link.reason).toBe("The server ended right after it had started: it was killed.");
+    expect(side.open).toBe(0);
+  });
+
+  test("close ends the connection and refuses later calls", async () => {
+    const side = farSide();
+    const link = linkTo(side);
+    await link.call("a", {}, {});
+    await link.close();
+    await link.close();
+    expect(side.open).toBe(0);
+    await expect(link.call("a", {}, {})).rejects.toMatchObject({ code: "CLOSED" });
+  });
+
+  test("a connection that is still being opened when the link is closed does not stay open", async () => {
+    const side = farSide();
+    let release: () => void = () => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const link = linkTo(side, {
+      connect: async (events) => {
+        await held;
+        return side.connect(events);
+      },
+    });
+    const call = link.call("a", {}, {}).catch((error: unknown) => error);
+    const closing = link.close();
+    release();
+    await closing;
+    expect(await call).toMatchObject({ code: "CLOSED" });
+    expect(side.open).toBe(0);
+  });
+});

@@ -1,0 +1,50 @@
+import { expect, onTestFinished, test } from "vitest";
+import { createGateway, type Gateway } from "../../../core/mod.ts";
+import { memorySink } from "../../../plugins/audit/mod.ts";
+import { passthrough } from "../../../presets/passthrough.ts";
+import { errorOf, textOf } from "../../_helpers/failure.ts";
+import { faulty } from "./_fixtures.ts";
+
+/** A real server whose tool `fault` reports progress without end. */
+async function open(timeout: object): Promise<Gateway> {
+  const { command, args } = faulty("progress");
+  const gateway = await createGateway({
+    preset: passthrough,
+    options: {
+      audit: { sink: memorySink() },
+      cache: { enabled: false },
+      sources: { servers: [{ name: "one", command, args: [...args], callTimeoutMs: 250 }] },
+      timeout,
+    },
+  });
+  onTestFinished(() => gateway.close());
+  await gateway.services.upstreams?.refresh();
+  return gateway;
+}
+
+test("fault 13: progress goes beyond the limit of a server's definition, but not beyond the maximum, and the server is told", async () => {
+  const gateway = await open({ maxMs: 900 });
+  const began = performance.now();
+  const error = errorOf(await gateway.run({ tool: "one:fault" }));
+  expect(error).toMatchObject({ code: "TIMEOUT", data: { ms: 900, setting: "options.timeout.maxMs" } });
+  expect(performance.now() - began).toBeGreaterThan(890);
+  expect(JSON.parse(textOf(await gateway.run({ tool: "one:cancelled" })))).toHaveLength(1);
+});
+
+test("a silent tool ends at the limit of its server's definition, which the message names", async () => {
+  const gateway = await open({});
+  const error = errorOf(await gateway.run({ tool: "one:wait" }));
+  expect(error).toMatchObject({ code: "TIMEOUT", data: { ms: 250 } });
+  expect(error.message).toContain('callTimeoutMs in the definition of the server "one"');
+});
+
+test("what the options say of a server or a tool goes before its definition", async () => {
+  const gateway = await open({ servers: { one: 20_000 }, tools: { "one:wait": 300 } });
+  expect(errorOf(await gateway.run({ tool: "one:wait" })).data).toMatchObject({ ms: 300 });
+  const { timeouts } = gateway.services;
+  const tool = gateway.catalog.tool("one:echo");
+  expect(timeouts?.limitOf({ tool, toolId: "one:echo" })).toEqual({
+    ms: 20_000,
+    setting: 'options.timeout.servers["one"]',
+  });
+});
