@@ -1,0 +1,38 @@
+import { type Segment, SHIFT } from "./segment.ts";
+
+/** Where each term is found: tool, field and count, one term after the other. */
+export interface Postings {
+  /** Where those of each term begin, and where the last ones end. */
+  readonly starts: Uint32Array;
+  readonly entries: Uint32Array;
+}
+
+/** Turns segments around, by counting: the tools of each term instead of the terms of each tool. */
+export function postingsOf(segments: Iterable<Segment>, termCount: number): Postings {
+  const list = [...segments];
+  const starts = new Uint32Array(termCount + 2);
+  for (const { entries } of list) {
+    for (let at = 0; at < entries.length; at++) {
+      const place = ((entries[at] ?? 0) >>> SHIFT) + 2;
+      starts[place] = (starts[place] ?? 0) + 1;
+    }
+  }
+  for (let term = 2; term < starts.length; term++)
+    starts[term] = (starts[term] ?? 0) + (starts[term - 1] ?? 0);
+  // Each place is one too far on: as it is filled, it moves to where the next one begins.
+  const turned = new Uint32Array(starts.at(-1) ?? 0);
+  const mask = (1 << SHIFT) - 1;
+  for (const { tools, starts: from, entries, first } of list) {
+    for (let tool = 0; tool < tools.length; tool++) {
+      const slot = (first + tool) << SHIFT;
+      for (let at = from[tool] ?? 0; at < (from[tool + 1] ?? 0); at++) {
+        const entry = entries[at] ?? 0;
+        const term = (entry >>> SHIFT) + 1;
+        const place = starts[term] ?? 0;
+        turned[place] = slot | (entry & mask);
+        starts[term] = place + 1;
+      }
+    }
+  }
+  return { starts: starts.subarray(0, termCount + 1), entries: turned };
+}
