@@ -1,0 +1,111 @@
+import { createLogFile, type Found } from "./_log-file.ts";
+import { type Chain, createChain } from "./chain.ts";
+import type { AuditNote, AuditRecord } from "./sink.ts";
+
+/** Writes the records of one file. */
+export interface Writer {
+  /** Resolves once the record is on the disk. One that has time is written with others. */
+  write(record: AuditRecord, hasTime: boolean): Promise<void>;
+  /** Writes now what has time. */
+  hurry(): void;
+  close(): Promise<void>;
+}
+
+interface Waiting {
+  readonly record: AuditRecord;
+  readonly resolve: () => void;
+  readonly reject: (reason: unknown) => void;
+}
+
+/** How long a record waits that has time. */
+const SOON_MS = 50;
+/** So many records are written in one piece. */
+const MAX_BATCH = 4_096;
+/** So many lines are written again after a file was emptied: its copy may not have them. */
+const RECENT = 256;
+
+/** Makes the writer of a file: whatever waits is written in one piece, and then synced once for all. */
+export function createWriter(path: string): Writer {
+  const file = createLogFile(path);
+  let queue: Waiting[] = [];
+  let writing: Promise<void> | undefined;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let chain: Chain | undefined;
+  let recent: string[] = [];
+  /** What has to be told with the next lines that can be written. */
+  let cut = 0;
+  let lost = 0;
+
+  return {
+    write(record, hasTime) {
+      return new Promise((resolve, reject) => {
+        queue.push({ record, resolve, reject });
+        if (!hasTime) hurry();
+        else if (!writing) timer ??= setTimeout(hurry, SOON_MS);
+      });
+    },
+    hurry,
+    async close() {
+      hurry();
+      await writing;
+      await file.close();
+    },
+  };
+
+  function hurry(): void {
+    clearTimeout(timer);
+    timer = undefined;
+    if (queue.length > 0) writing ??= drain();
+  }
+
+  async function drain(): Promise<void> {
+    while (queue.length > 0) {
+      let batch: Waiting[] = [];
+      try {
+        const found = await file.prepare();
+        // Only now, so that what came meanwhile need not wait for the next sync.
+        batch = queue.slice(0, MAX_BATCH);
+        queue = queue.slice(MAX_BATCH);
+        await commit(found, batch);
+        for (const { resolve } of batch) resolve();
+      } catch (error) {
+        if (batch.length === 0) [batch, queue] = [queue, []];
+        lost += batch.length;
+        for (const { reject } of batch) reject(error);
+      }
+    }
+    writing = undefined;
+  }
+
+  async function commit(found: Found, batch: readonly Waiting[]): Promise<void> {
+    cut += found.cut ?? 0;
+    chain ??= createChain(found.last);
+    const { end, link } = chain;
+    const notes = [note("tail_cut", cut), note("records_lost", lost)].filter(({ count }) => count > 0);
+    const records = [...notes, ...batch.map(({ record }) => record)];
+    const lines = records.map((record) => `${link(record).text}\n`);
+    try {
+      if (!found.shrunk || !(await isAddedTo(recent, lines))) await file.append(lines.join(""));
+    } catch (error) {
+      chain.goBack(end);
+      throw error;
+    }
+    cut = lost = 0;
+    recent = [...recent, ...lines].slice(-RECENT);
+  }
+
+  /** What was written before goes before, if there is room for both. */
+  async function isAddedTo(before: readonly string[], lines: readonly string[]): Promise<boolean> {
+    try {
+      await file.append([...before, ...lines].join(""));
+      return true;
+    } catch {
+      await file.prepare();
+      return false;
+    }
+  }
+}
+
+function note(outcome: AuditNote["outcome"], count: number): AuditNote {
+  return { event: "note", timestamp: new Date().toISOString(), outcome, count };
+}

@@ -1,0 +1,62 @@
+import { resolve } from "node:path";
+import { GatewayError } from "../../core/mod.ts";
+import { createWriter, type Writer } from "./_writer.ts";
+import type { AuditSink } from "./sink.ts";
+
+interface Shared {
+  readonly writer: Writer;
+  users: number;
+}
+
+/** One writer a file: gateways of one process that record to the same file share it. */
+const writers = new Map<string, Shared>();
+
+/**
+ * Appends records to a file, one JSON object a line, each with the hash of the one before. A write resolves once its
+ * record is on the disk; records that come while it writes are written together.
+ */
+export function fileSink(file: string): AuditSink {
+  const path = resolve(file);
+  const own = new Set<Promise<void>>();
+  let shared: Shared | undefined;
+  let closing: Promise<void> | undefined;
+  return {
+    write(record, options) {
+      if (closing) {
+        return Promise.reject(
+          new GatewayError("CLOSED", "The audit file is closed and takes no more records."),
+        );
+      }
+      shared ??= take(path);
+      const writing = shared.writer.write(record, options?.soon === true);
+      own.add(writing);
+      const done = (): void => void own.delete(writing);
+      writing.then(done, done);
+      return writing;
+    },
+    close() {
+      closing ??= finish();
+      return closing;
+    },
+  };
+
+  async function finish(): Promise<void> {
+    shared?.writer.hurry();
+    await Promise.allSettled(own);
+    if (shared) await give(path, shared);
+  }
+}
+
+function take(path: string): Shared {
+  const shared = writers.get(path) ?? { writer: createWriter(path), users: 0 };
+  shared.users++;
+  writers.set(path, shared);
+  return shared;
+}
+
+async function give(path: string, shared: Shared): Promise<void> {
+  shared.users--;
+  if (shared.users > 0) return;
+  writers.delete(path);
+  await shared.writer.close();
+}

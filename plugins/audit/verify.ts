@@ -1,0 +1,130 @@
+import type { JsonObject } from "../../core/mod.ts";
+import { hashOf, NOTHING_BEFORE } from "./chain.ts";
+import { type AuditLine, readAudit } from "./read.ts";
+
+/** The first record of a file that is not as it was written, or not where. */
+export interface AuditFault {
+  readonly file: string;
+  readonly line: number;
+  /** Its number in its chain, where it has one. */
+  readonly seq?: number;
+  readonly request_id?: string;
+  /** What is wrong, in words that go on from "record 5". */
+  readonly reason: string;
+}
+
+/** What became of checking a file. */
+export interface Verified {
+  readonly file: string;
+  readonly records: number;
+  readonly chains: number;
+  /** Whether its last line was never finished: its process was killed as it wrote, and nobody was told it was safe. */
+  readonly isTorn: boolean;
+  readonly fault?: AuditFault;
+}
+
+interface Link {
+  readonly chain: string;
+  readonly seq: number;
+  readonly prev_hash: string;
+  readonly hash: string;
+}
+
+/**
+ * Checks that every record of these files is as it was written, and follows the one it followed then. A file may
+ * continue another one of them, or one of `beside`, as it does after a rotation.
+ */
+export async function verifyAudit(
+  files: readonly string[],
+  beside: readonly string[] = [],
+): Promise<readonly Verified[]> {
+  const all = [...new Set([...files, ...beside])];
+  const elsewhere = new Map<string, Promise<Map<string, Link>>>();
+  const linksOf = (file: string): Promise<Map<string, Link>> => {
+    const known = elsewhere.get(file) ?? readLinks(file);
+    elsewhere.set(file, known);
+    return known;
+  };
+  const find = async (hash: string, except: string): Promise<Link | undefined> => {
+    for (const file of all) {
+      const found = file === except ? undefined : (await linksOf(file)).get(hash);
+      if (found) return found;
+    }
+  };
+  const verified: Verified[] = [];
+  for (const file of files) verified.push(await verifyFile(file, (hash) => find(hash, file)));
+  return verified;
+}
+
+async function verifyFile(
+  file: string,
+  find: (hash: string) => Promise<Link | undefined>,
+): Promise<Verified> {
+  const lastOf = new Map<string, Link>();
+  const seen = new Map<string, Link>();
+  let records = 0;
+  let isTorn = false;
+  for await (const line of readAudit(file)) {
+    if (!line.isWhole && !line.record) {
+      isTorn = true;
+      break;
+    }
+    const link = linkOf(line.record);
+    const reason = await faultOf(line, link);
+    if (reason) return { ...done(), fault: faultAt(file, line, reason) };
+    if (!link) continue;
+    records++;
+    lastOf.set(link.chain, link);
+    seen.set(link.hash, link);
+  }
+  return done();
+
+  function done(): Verified {
+    return { file, records, chains: lastOf.size, isTorn };
+  }
+
+  async function faultOf({ record }: AuditLine, link: Link | undefined): Promise<string | undefined> {
+    if (!record) return "is not a record";
+    if (!link) return "has no place in a chain";
+    if (hashOf(record) !== link.hash) return "was changed: its hash is another one";
+    // Lines of which nobody knew whether a copy has them are there twice.
+    if (seen.has(link.hash)) return undefined;
+    const last = lastOf.get(link.chain);
+    if (last) {
+      if (link.seq !== last.seq + 1) return `comes after record ${last.seq}: one was removed, added or moved`;
+      return link.prev_hash === last.hash ? undefined : `does not follow record ${last.seq} as it is now`;
+    }
+    if (link.prev_hash === NOTHING_BEFORE) return link.seq === 1 ? undefined : "has lost what was before it";
+    const before = seen.get(link.prev_hash) ?? (await find(link.prev_hash));
+    const follows =
+      before && (link.seq === 1 || (before.chain === link.chain && before.seq === link.seq - 1));
+    return follows ? undefined : "follows a record that is in no file here: it was removed, or its file was";
+  }
+}
+
+async function readLinks(file: string): Promise<Map<string, Link>> {
+  const links = new Map<string, Link>();
+  for await (const { record } of readAudit(file)) {
+    const link = linkOf(record);
+    if (link) links.set(link.hash, link);
+  }
+  return links;
+}
+
+function linkOf(record: JsonObject | undefined): Link | undefined {
+  const { chain, seq, prev_hash, hash } = record ?? {};
+  if (typeof chain !== "string" || !Number.isSafeInteger(seq)) return undefined;
+  if (typeof prev_hash !== "string" || typeof hash !== "string") return undefined;
+  return { chain, seq: seq as number, prev_hash, hash };
+}
+
+function faultAt(file: string, { line, record }: AuditLine, reason: string): AuditFault {
+  const { seq, request_id } = record ?? {};
+  return {
+    file,
+    line,
+    ...(typeof seq === "number" && { seq }),
+    ...(typeof request_id === "string" && { request_id }),
+    reason,
+  };
+}

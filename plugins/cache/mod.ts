@@ -1,0 +1,123 @@
+import { randomUUID } from "node:crypto";
+import { mkdir, readdir, rename, rm, stat, writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import * as v from "valibot";
+import {
+  defineError,
+  definePlugin,
+  type ErrorKind,
+  GatewayError,
+  type PluginFactory,
+} from "../../core/mod.ts";
+import { cacheFolder } from "../state/mod.ts";
+import { type Cache, type CacheStorage, createCache } from "./cache.ts";
+
+export { type Cache, type CacheParts, type CacheStorage, createCache } from "./cache.ts";
+
+declare module "../../core/gateway.ts" {
+  interface Services {
+    /** Offered by the plugin `cache`. */
+    cache?: CacheService;
+  }
+}
+
+/** The cache and how long it keeps what servers say. */
+export interface CacheService extends Cache {
+  /** How long lists of servers and tools are fresh. */
+  readonly ttlMs: number;
+}
+
+/** The options of {@link cache}. */
+export interface CacheOptions {
+  /** Without it, everything is asked anew; true by default. */
+  readonly enabled?: boolean;
+  /** How long lists of servers and tools are fresh, in seconds; an hour by default. */
+  readonly ttl?: number;
+  /** The folder of the files; the person's cache folder by default. */
+  readonly folder?: string;
+  /** Any storage of unstorage, in place of files. */
+  readonly storage?: CacheStorage;
+}
+
+interface Checked extends CacheOptions {
+  readonly enabled: boolean;
+  readonly ttl: number;
+}
+
+const options = v.strictObject({
+  enabled: v.optional(v.boolean(), true),
+  ttl: v.optional(v.pipe(v.number(), v.minValue(0, "a number of seconds, 0 or more")), 3600),
+  folder: v.optional(v.string()),
+  storage: v.optional(
+    v.custom<CacheStorage>(
+      (value) => typeof (value as Partial<CacheStorage> | null)?.getItemRaw === "function",
+      "a storage of unstorage",
+    ),
+  ),
+});
+
+/** The cache works in memory only. */
+export const CACHE_UNAVAILABLE: ErrorKind = defineError("CACHE_UNAVAILABLE");
+
+/** Keeps what servers say, so that the next start does not have to ask them. */
+export const cache: PluginFactory<"cache", CacheOptions, Checked> = definePlugin({
+  name: "cache",
+  keys: ["cache"],
+  options: options as v.GenericSchema<CacheOptions, Checked>,
+  async setup(gateway, { enabled, ttl, folder, storage }) {
+    if (!enabled) return;
+    const place = folder ?? cacheFolder();
+    const made = createCache({
+      storage: storage ?? (await fileStorage(place)),
+      onTrouble: (cause) => gateway.report(unavailable(cause, storage ? "" : ` in ${place}`)),
+    });
+    gateway.services.cache = { ...made, ttlMs: ttl * 1000 };
+  },
+});
+
+function unavailable(cause: unknown, where: string): GatewayError {
+  const code = (cause as NodeJS.ErrnoException | undefined)?.code;
+  const reason = typeof code === "string" ? ` (${code})` : "";
+  return new GatewayError(
+    CACHE_UNAVAILABLE,
+    `The cache${where} cannot be read or written${reason}; it works in memory only.`,
+    { cause },
+  );
+}
+
+const DRAFT = ".draft";
+const HOUR_MS = 3_600_000;
+
+/** The files of unstorage, but a reader sees an old file or a new one, and never half of one. */
+export async function fileStorage(folder: string): Promise<CacheStorage> {
+  const base = resolve(folder);
+  const [{ createStorage }, { default: fs }] = await Promise.all([
+    import("unstorage"),
+    import("unstorage/drivers/fs-lite"),
+  ]);
+  let swept = false;
+  const setItemRaw = async (name: string, value: string): Promise<void> => {
+    const draft = join(base, `${name}.${randomUUID()}${DRAFT}`);
+    await mkdir(base, { recursive: true, mode: 0o700 });
+    try {
+      // What servers offer a person is nobody else's business.
+      await writeFile(draft, value, { mode: 0o600 });
+      await rename(draft, join(base, name));
+    } catch (thrown) {
+      await rm(draft, { force: true });
+      throw thrown;
+    }
+    if (!swept) await sweep(base);
+    swept = true;
+  };
+  return createStorage({ driver: { ...fs({ base }), setItemRaw } });
+}
+
+/** Removes what processes left that were killed while they wrote. */
+async function sweep(base: string): Promise<void> {
+  for (const name of (await readdir(base)).filter((each) => each.endsWith(DRAFT))) {
+    const file = join(base, name);
+    const written = await stat(file).catch(() => undefined);
+    if (written && Date.now() - written.mtimeMs > HOUR_MS) await rm(file, { force: true });
+  }
+}

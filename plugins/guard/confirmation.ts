@@ -1,0 +1,97 @@
+import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import type { StateStore } from "../state/store.ts";
+import { sha256 } from "./canonical.ts";
+
+/** What a confirmation is given to, and to nothing else. */
+export interface Confirmed {
+  readonly actor: string;
+  readonly tool: string;
+  /** The hash of the tool's definition. */
+  readonly definition: string;
+  /** The hash of the arguments. */
+  readonly args: string;
+}
+
+/** Gives out confirmations, and takes each of them once. */
+export interface Confirmations {
+  /** A token that confirms this call, for a while. */
+  issue(confirmed: Confirmed): Promise<{ readonly token: string; readonly expiresAt: number }>;
+  /**
+   * Uses a token up; false where it was given to another call, is too old, or was used already. One that was used
+   * for the same purpose before may be used again: a call that is repeated under its key was confirmed as well.
+   */
+  use(token: string, confirmed: Confirmed, purpose: string): Promise<boolean>;
+  /** Makes a token as good as new, where nothing came of what it was used for. */
+  giveBack(token: string, purpose: string): Promise<void>;
+  /** Forgets tokens that are too old to be used anyway. */
+  sweep(): Promise<void>;
+}
+
+/** What {@link confirmationsIn} is given. */
+export interface ConfirmationsOptions {
+  /** Milliseconds since 1970. */
+  readonly wall: () => number;
+  /** How long a token can be used. */
+  readonly ttlMs: number;
+}
+
+const SECRET = "guard/secret";
+const USED = "confirmations/";
+const TOKEN = /^tc1\.(\d{1,16})\.([0-9a-f]{32})\.([0-9a-f]{64})$/;
+
+/** Confirmations whose secret and use are kept in a store, so that all processes that share it know them. */
+export function confirmationsIn(store: StateStore, { wall, ttlMs }: ConfirmationsOptions): Confirmations {
+  let secret: Promise<string> | undefined;
+
+  const mac = async (confirmed: Confirmed, expiresAt: string, nonce: string): Promise<string> => {
+    secret ??= installed(store);
+    secret.catch(() => {
+      secret = undefined;
+    });
+    const { actor, tool, definition, args } = confirmed;
+    return createHmac("sha256", await secret)
+      .update(JSON.stringify([actor, tool, definition, args, expiresAt, nonce]))
+      .digest("hex");
+  };
+
+  return {
+    async issue(confirmed) {
+      const expiresAt = Math.round(wall() + ttlMs);
+      const nonce = randomBytes(16).toString("hex");
+      return {
+        token: `tc1.${expiresAt}.${nonce}.${await mac(confirmed, String(expiresAt), nonce)}`,
+        expiresAt,
+      };
+    },
+    async use(token, confirmed, purpose) {
+      const [, expiresAt = "", nonce = "", given = ""] = TOKEN.exec(token) ?? [];
+      if (given === "" || !isSame(given, await mac(confirmed, expiresAt, nonce))) return false;
+      if (wall() >= Number(expiresAt)) return false;
+      const by = sha256(purpose);
+      if (await store.setIfAbsent(USED + nonce, { by, expiresAt: Number(expiresAt) })) return true;
+      return (await store.get(USED + nonce))?.value["by"] === by;
+    },
+    async giveBack(token, purpose) {
+      const nonce = TOKEN.exec(token)?.[2];
+      const entry = nonce === undefined ? undefined : await store.get(USED + nonce);
+      if (entry && entry.value["by"] === sha256(purpose)) await store.delete(entry.key, entry.version);
+    },
+    async sweep() {
+      for (const { key, value, version } of await store.list(USED)) {
+        if (!(wall() < Number(value["expiresAt"]))) await store.delete(key, version);
+      }
+    },
+  };
+}
+
+/** The secret of this installation; of those who make it at the same time, one does. */
+async function installed(store: StateStore): Promise<string> {
+  await store.setIfAbsent(SECRET, { secret: randomBytes(32).toString("hex") });
+  const secret = (await store.get(SECRET))?.value["secret"];
+  if (typeof secret !== "string" || secret === "") throw new Error("The secret of the guard is damaged.");
+  return secret;
+}
+
+function isSame(a: string, b: string): boolean {
+  return a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b));
+}

@@ -1,0 +1,137 @@
+import * as v from "valibot";
+import { type Call, definePlugin, type Gateway, GatewayError, type PluginFactory } from "../core/mod.ts";
+import type {} from "./upstreams/mod.ts";
+
+/** The options of {@link timeout}. */
+export interface TimeoutOptions {
+  /** How long a tool may take, in milliseconds; 30,000 by default. */
+  readonly ms?: number;
+  /** The same for all tools of one server, by its name; it goes before what the definition of the server says. */
+  readonly servers?: Readonly<Record<string, number>>;
+  /** The same for one tool, by its id (`server:tool`). */
+  readonly tools?: Readonly<Record<string, number>>;
+  /** Whether the time begins anew whenever the tool reports progress; true by default. */
+  readonly extendOnProgress?: boolean;
+  /**
+   * What no progress goes beyond; 300,000 by default. A server can report progress without end. Where a tool may
+   * take longer than this anyway, that is its limit.
+   */
+  readonly maxMs?: number;
+}
+
+const ms = v.pipe(
+  v.number(),
+  v.minValue(1, "a number of milliseconds, 1 or more"),
+  v.maxValue(2 ** 31 - 1, "a number of milliseconds that a timer can hold"),
+);
+const options = v.strictObject({
+  ms: v.optional(ms, 30_000),
+  servers: v.optional(v.record(v.string(), ms), {}),
+  tools: v.optional(
+    v.record(v.pipe(v.string(), v.includes(":", "the id of a tool, as server:tool")), ms),
+    {},
+  ),
+  extendOnProgress: v.optional(v.boolean(), true),
+  maxMs: v.optional(ms, 300_000),
+});
+
+/** Whoever executes calls can see here that it need not time them itself: a call that is late is cancelled. */
+export interface Timeouts {
+  /** What the options allow a tool, and what says so. */
+  limitOf(call: Pick<Call, "tool" | "toolId">): TimeLimit;
+}
+
+/** How long a tool may take. */
+export interface TimeLimit {
+  readonly ms: number;
+  /** What to change to change it, such as `options.timeout.ms`. */
+  readonly setting: string;
+}
+
+declare module "../core/gateway.ts" {
+  interface Services {
+    /** Offered by the plugin `timeout`. */
+    timeouts?: Timeouts;
+  }
+}
+
+/**
+ * Ends a call whose tool takes too long with `TIMEOUT`. Only its execution counts, and not that its server had to
+ * be found first. The gateway's own tools are not timed: what they wait for is another call, which is, and an
+ * outer call must not end before the inner one may.
+ */
+export const timeout: PluginFactory<"timeout", TimeoutOptions, Required<TimeoutOptions>> = definePlugin({
+  name: "timeout",
+  options: options as v.GenericSchema<TimeoutOptions, Required<TimeoutOptions>>,
+  setup(gateway, given) {
+    const limitOf: Timeouts["limitOf"] = (call) => limitFrom(gateway, given, call);
+    gateway.services.timeouts = { limitOf };
+    return {
+      async execute(call, next) {
+        if (call.tool?.builtin) return next();
+        const done = time(call, limitOf(call), given);
+        try {
+          await next();
+        } finally {
+          done();
+        }
+      },
+    };
+  },
+});
+
+/** Cancels a call when its time is up; returns what stops that. */
+function time(
+  call: Call,
+  limit: TimeLimit,
+  { extendOnProgress, maxMs }: Required<TimeoutOptions>,
+): () => void {
+  const began = performance.now();
+  const longest = Math.max(maxMs, limit.ms);
+  let since = began;
+  let timer = setTimeout(check, limit.ms);
+  if (extendOnProgress) {
+    call.listen(() => {
+      since = performance.now();
+    });
+  }
+  return () => clearTimeout(timer);
+
+  /** A tool may report much, so progress only leaves a mark, and the timer looks for it when it is due. */
+  function check(): void {
+    const [silentBy, overBy] = [since + limit.ms, began + longest];
+    const left = Math.ceil(Math.min(silentBy, overBy) - performance.now());
+    if (left > 0) timer = setTimeout(check, left);
+    else if (overBy < silentBy) call.cancel(late(call, { ms: longest, setting: MAX }));
+    else call.cancel(late(call, limit, since > began));
+  }
+}
+
+const MAX = "options.timeout.maxMs";
+
+function late({ toolId }: Call, { ms, setting }: TimeLimit, reported = false): GatewayError {
+  const what =
+    setting === MAX
+      ? `"${toolId}" was not done within ${ms} ms, though it reported progress.`
+      : `"${toolId}" did not answer within ${ms} ms${reported ? " of its last progress" : ""}.`;
+  return new GatewayError("TIMEOUT", `${what} The limit is ${setting}.`, { data: { ms, setting } });
+}
+
+function limitFrom(
+  { services }: Gateway,
+  given: Required<TimeoutOptions>,
+  { tool, toolId }: Pick<Call, "tool" | "toolId">,
+): TimeLimit {
+  const [id, server] = [tool?.id ?? toolId, tool?.server ?? ""];
+  if (Object.hasOwn(given.tools, id)) {
+    return { ms: Number(given.tools[id]), setting: `options.timeout.tools["${id}"]` };
+  }
+  if (Object.hasOwn(given.servers, server)) {
+    return { ms: Number(given.servers[server]), setting: `options.timeout.servers["${server}"]` };
+  }
+  const defined = services.upstreams?.status(server)?.config.callTimeoutMs;
+  if (defined !== undefined) {
+    return { ms: defined, setting: `callTimeoutMs in the definition of the server "${server}"` };
+  }
+  return { ms: given.ms, setting: "options.timeout.ms" };
+}

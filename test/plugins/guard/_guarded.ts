@@ -1,0 +1,81 @@
+import { onTestFinished } from "vitest";
+import {
+  createGateway,
+  type Gateway,
+  type JsonObject,
+  type LocalTool,
+  localTools,
+  type Plugin,
+  type ToolResult,
+  textResult,
+} from "../../../core/mod.ts";
+import { approvals } from "../../../plugins/approvals.ts";
+import { type GuardOptions, guard, requestMeta } from "../../../plugins/guard/mod.ts";
+import { fileStore, type StateStore, state } from "../../../plugins/state/mod.ts";
+import { validate } from "../../../plugins/validate.ts";
+import { temporaryFolder } from "../../_helpers/temporary-folder.ts";
+
+/** A bank that counts what it does, behind a guard. */
+export interface Guarded {
+  readonly gateway: Gateway;
+  /** The calls that reached the bank. */
+  readonly effects: JsonObject[];
+  readonly store: StateStore;
+}
+
+/** What a bank is made with. */
+export interface BankOptions {
+  readonly guard?: GuardOptions;
+  /** Answers in place of the bank. */
+  readonly answer?: (args: JsonObject, effects: number) => ToolResult | Promise<ToolResult>;
+  /** More plugins, behind the guard. */
+  readonly plugins?: readonly Plugin[];
+  readonly store?: StateStore;
+  readonly tools?: readonly Omit<LocalTool, "run">[];
+}
+
+const amount = {
+  type: "object",
+  properties: { amount: { type: "integer" } },
+  required: ["amount"],
+  additionalProperties: false,
+};
+
+const bankTools: readonly Omit<LocalTool, "run">[] = [
+  { name: "charge", description: "Charges a card.", inputSchema: amount },
+  { name: "refund", description: "Refunds a charge.", inputSchema: amount },
+  { name: "get_balance", description: "Says what is left.", inputSchema: { type: "object" } },
+  { name: "create_note", description: "Adds a note.", inputSchema: { type: "object" } },
+  { name: "delete_account", description: "Deletes an account.", inputSchema: amount },
+];
+
+/** Opens a bank behind a guard, until the test is over. */
+export async function openBank(options: BankOptions = {}): Promise<Guarded> {
+  const effects: JsonObject[] = [];
+  const store = options.store ?? fileStore(await temporaryFolder());
+  const run: LocalTool["run"] = (args) => {
+    effects.push(args);
+    return options.answer?.(args, effects.length) ?? textResult(`done ${effects.length}`);
+  };
+  const tools = (options.tools ?? bankTools).map((tool) => ({ ...tool, run }));
+  const gateway = await createGateway({
+    plugins: [
+      state({ store }),
+      approvals(),
+      guard(options.guard),
+      validate(),
+      ...(options.plugins ?? []),
+      localTools("bank", { id: "bank" }, tools),
+    ],
+  });
+  onTestFinished(() => gateway.close());
+  return { gateway, effects, store };
+}
+
+/** The metadata of a request with a key. */
+export function keyed(key: string, rest: JsonObject = {}): JsonObject {
+  return { [requestMeta.idempotencyKey]: key, ...rest };
+}
+
+/** The metadata of a request that somebody has confirmed. */
+export const confirmed: JsonObject = { [requestMeta.confirmed]: true };

@@ -1,0 +1,84 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { describe, expect, test } from "vitest";
+import { idempotencyIn } from "../../../plugins/guard/mod.ts";
+import { isGone, type Owner, thisProcess } from "../../../plugins/guard/owner.ts";
+import { fileStore, memoryStore, type StateStore } from "../../../plugins/state/mod.ts";
+import { temporaryFolder } from "../../_helpers/temporary-folder.ts";
+import { type IdempotencyUnderTest, idempotencyContract } from "../../contracts/idempotency.ts";
+import { testClock } from "./_clock.ts";
+
+function underTest(store: StateStore, another?: StateStore): IdempotencyUnderTest {
+  const clock = testClock();
+  return {
+    idempotency: idempotencyIn(store, { clock }),
+    another: another && idempotencyIn(another, { clock }),
+    pass: clock.pass,
+    setClock: clock.setClock,
+  };
+}
+
+idempotencyContract("memory", async () => underTest(memoryStore()));
+idempotencyContract("files", async () => {
+  const folder = await temporaryFolder();
+  return underTest(fileStore(folder), fileStore(folder));
+});
+
+const beginning = { key: "k", fingerprint: "f", deadlineMs: 60_000 };
+
+/** A process that has ended, as it was. */
+async function endedProcess(): Promise<Owner> {
+  const child = spawn(process.execPath, ["--version"], { stdio: "ignore" });
+  const pid = Number(child.pid);
+  await once(child, "exit");
+  return { ...thisProcess(), pid, started: "1" };
+}
+
+describe("a call whose process is gone", () => {
+  test("is lost before its time is up", async () => {
+    const [store, clock] = [memoryStore(), testClock()];
+    const owner = await endedProcess();
+    expect(await idempotencyIn(store, { clock, owner }).begin(beginning)).toMatchObject({ state: "begun" });
+    expect(await idempotencyIn(store, { clock }).begin(beginning)).toEqual({ state: "unknown" });
+  });
+
+  test("is lost after the machine was started again, and by the wall clock a completed one is still replayed", async () => {
+    const [store, clock] = [memoryStore(), testClock()];
+    const owner = { ...thisProcess(), boot: "an earlier boot" };
+    const before = idempotencyIn(store, { clock: { ...clock, boot: "an earlier boot" }, owner });
+    await before.begin(beginning);
+    const done = await before.begin({ ...beginning, key: "done" });
+    if (done.state === "begun") await before.complete("done", done.fence, { result: "{}" });
+    const after = idempotencyIn(store, { clock: { ...clock, steady: () => 1 } });
+    expect(await after.begin(beginning)).toEqual({ state: "unknown" });
+    expect(await after.begin({ ...beginning, key: "done" })).toMatchObject({ state: "completed" });
+    clock.setClock(86_400_000);
+    expect(await after.begin({ ...beginning, key: "done" })).toMatchObject({ state: "begun" });
+  });
+});
+
+describe("a process", () => {
+  test("that runs is not gone, this one included", () => {
+    expect(isGone(thisProcess())).toBe(false);
+    const { ppid } = process;
+    expect(isGone({ ...thisProcess(), pid: ppid, started: "" })).toBe(false);
+  });
+
+  test("that has ended is gone, and so is one whose number another has now", async () => {
+    const ended = await endedProcess();
+    expect(isGone(ended)).toBe(true);
+    expect(isGone({ ...ended, started: "" })).toBe(true);
+    if (thisProcess().started !== "") expect(isGone({ ...thisProcess(), started: "1" })).toBe(true);
+  });
+
+  test("of another container cannot be found out about, so it is not gone", async () => {
+    expect(isGone({ ...(await endedProcess()), space: "pid:[1]" })).toBe(false);
+  });
+});
+
+test("what another version wrote is taken for a call of which nobody knows how it ended", async () => {
+  const store = memoryStore();
+  await store.setIfAbsent("idempotency/k", { state: "paused", of: "version 9" });
+  const idempotency = idempotencyIn(store, { clock: testClock() });
+  expect(await idempotency.begin({ ...beginning, retrySafe: true })).toEqual({ state: "unknown" });
+});
