@@ -1,0 +1,178 @@
+import { randomUUID } from "node:crypto";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { type Catalog, type Gateway, GatewayError, isJsonObject } from "../../core/mod.ts";
+import { checkLegacyVersion, claimsModern, headerOf, isModern, type Message } from "./_http-era.ts";
+import { answering, type Exchange, telling } from "./_http-exchange.ts";
+import { checkParams, type MirroredParam, mirroredParams } from "./_http-params.ts";
+import { malformed, notAllowed, Refusal, refuse } from "./_http-refusal.ts";
+import { acceptedOf, createReply, type ReplyLimits } from "./_http-reply.ts";
+import { type MessageLimits, readJson } from "./_http-request.ts";
+import type { PeerParts } from "./peer.ts";
+import { modernVersions } from "./protocol.ts";
+
+/** What an endpoint is made of. */
+export interface EndpointParts extends Omit<PeerParts, "send"> {
+  /** The gateway that is served now. */
+  readonly gateway: () => Gateway;
+  /** Throws a {@link Refusal} of what has no business here. */
+  readonly check: (request: IncomingMessage) => void;
+  readonly limits: MessageLimits & ReplyLimits;
+}
+
+/** MCP at one address, for clients of both eras. */
+export interface Endpoint {
+  handle(request: IncomingMessage, response: ServerResponse): void;
+  /** Takes nothing more, and ends the streams that only listen. */
+  close(): void;
+  /** Resolves once every answer has been sent. */
+  settled(): Promise<void>;
+}
+
+/** What is known of the tools of one revision. */
+interface Mirrored {
+  readonly catalog: Catalog;
+  readonly revision: number;
+  readonly byTool: ReadonlyMap<string, readonly MirroredParam[]>;
+}
+
+const MAX_BATCH = 100;
+const SESSION = "mcp-session-id";
+
+/**
+ * Makes an endpoint. It remembers nobody: a session is a name under which a client of the older era cancels
+ * its requests, and one that was given out before a restart is as good as any.
+ */
+export function createEndpoint({ gateway, check, limits, ...parts }: EndpointParts): Endpoint {
+  const exchanges = new Map<Exchange, Promise<void>>();
+  let mirrored: Mirrored | undefined;
+  let isClosing = false;
+
+  return {
+    handle(request, response) {
+      serve(request, response).catch((thrown) => {
+        if (!(thrown instanceof Refusal)) gateway().report(GatewayError.from(thrown));
+        return refuse(request, response, thrown);
+      });
+    },
+    close() {
+      isClosing = true;
+      for (const exchange of exchanges.keys()) exchange.close();
+    },
+    async settled() {
+      await Promise.all(exchanges.values());
+    },
+  };
+
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    check(request);
+    if (request.method === "GET") return tell(request, response);
+    const accepted = acceptedOf(request.headers.accept);
+    const body = await readJson(request, limits);
+    const session = headerOf(request.headers, SESSION);
+    const { requests, modern } = sort(body, request, session);
+    if (requests.length === 0) return void response.writeHead(202).end();
+    goOn();
+    const begins = !modern && requests[0]?.method === "initialize";
+    const reply = createReply(response, accepted, limits, begins ? { [SESSION]: randomUUID() } : {});
+    keep(response, answering(requests, Array.isArray(body), modern, { ...parts, reply, session }));
+  }
+
+  /** Checks all messages of a request, acts on the notices, and returns what is to be answered. */
+  function sort(body: unknown, { headers }: IncomingMessage, session: string | undefined) {
+    const isBatch = Array.isArray(body);
+    const all: readonly unknown[] = isBatch ? body : [body];
+    if (all.length === 0 || all.length > MAX_BATCH) {
+      throw malformed(`A batch holds between one and ${MAX_BATCH} messages.`);
+    }
+    const messages = all.map(asMessage).filter((message) => message !== undefined);
+    if (isBatch && messages.some(claimsModern))
+      throw malformed("This revision of the protocol has no batches.");
+    let modern = false;
+    for (const message of messages) {
+      modern = withId(message, () => isModern(message, headers));
+      if (modern) withId(message, () => checkMirrored(message, headers));
+      else if (message.method === "notifications/cancelled") cancel(session, message.params);
+    }
+    const requests = messages.filter((message) => message.id !== undefined) as (Message & { id: string })[];
+    if (new Set(requests.map(({ id }) => id)).size < requests.length) {
+      throw malformed("Two requests of a batch have the same id.");
+    }
+    return { requests, modern };
+  }
+
+  function checkMirrored({ method, params }: Message, headers: IncomingMessage["headers"]): void {
+    if (method !== "tools/call" || !isJsonObject(params)) return;
+    const { catalog } = gateway();
+    if (mirrored?.catalog !== catalog || mirrored.revision !== catalog.revision) {
+      mirrored = { catalog, revision: catalog.revision, byTool: mirroredParams(parts.front.list()) };
+    }
+    checkParams(mirrored.byTool.get(String(params["name"])) ?? [], params["arguments"], headers);
+  }
+
+  function cancel(session: string | undefined, params: unknown): void {
+    if (session === undefined || !isJsonObject(params)) return;
+    for (const exchange of exchanges.keys()) {
+      if (exchange.session === session) exchange.cancel(params["requestId"]);
+    }
+  }
+
+  function tell({ headers }: IncomingMessage, response: ServerResponse): void {
+    goOn();
+    const accepted = acceptedOf(headers.accept);
+    if (!accepted.stream) throw new Refusal(406, "What is told here comes as text/event-stream.");
+    const version = headerOf(headers, "mcp-protocol-version");
+    if (modernVersions.includes(String(version))) throw notAllowed("POST");
+    checkLegacyVersion(version);
+    const session = headerOf(headers, SESSION);
+    for (const other of exchanges.keys()) {
+      // Nothing may be told twice; a client that asks again has lost the first stream.
+      if (session !== undefined && other.session === session && other.isTelling) other.close();
+    }
+    const reply = createReply(response, accepted, limits);
+    keep(response, telling({ ...parts, reply, session }));
+  }
+
+  function keep(response: ServerResponse, exchange: Exchange): void {
+    if (response.closed) {
+      exchange.over();
+      return;
+    }
+    const done = new Promise<void>((resolve) => {
+      response.once("close", () => {
+        exchanges.delete(exchange);
+        exchange.over();
+        resolve();
+      });
+    });
+    exchanges.set(exchange, done);
+  }
+
+  function goOn(): void {
+    if (isClosing) throw new Refusal(503, "The gateway is closing.", { headers: { connection: "close" } });
+  }
+}
+
+/** A request or a notification, or nothing where it is an answer: we never ask anything. */
+function asMessage(value: unknown): Message | undefined {
+  if (!isJsonObject(value) || value["jsonrpc"] !== "2.0") {
+    throw malformed("This is not a message of JSON-RPC 2.0.");
+  }
+  const { id, method, params } = value;
+  if (method === undefined && ("result" in value || "error" in value)) return undefined;
+  if (typeof method !== "string") throw malformed("A message needs a method.");
+  if (id === undefined) return { method, params };
+  if (typeof id !== "string" && typeof id !== "number") {
+    throw malformed("The id of a request is a text or a number.");
+  }
+  return { id, method, params };
+}
+
+/** Has a refusal say which request it answers. */
+function withId<T>({ id }: Message, work: () => T): T {
+  try {
+    return work();
+  } catch (thrown) {
+    if (thrown instanceof Refusal) thrown.id ??= id;
+    throw thrown;
+  }
+}

@@ -1,0 +1,47 @@
+import type { CallRequest, Gateway, Progress, SettledCall, ToolResult } from "../../core/mod.ts";
+import type { Results } from "../results/mod.ts";
+import { resultOf } from "./_result-of.ts";
+
+/** What is done with a call that is waited for. */
+export interface Patience {
+  readonly results: Results;
+  /** What the client gets of a call that is over. */
+  readonly shown: (settled: SettledCall) => ToolResult;
+  /** What is called, for whoever reads its result later. */
+  readonly name: string;
+}
+
+/**
+ * Runs a call, and waits for it only so long. Then it goes on by itself, and is recorded as the one call it is; its
+ * result can be read once it is there.
+ */
+export async function patiently(
+  gateway: Gateway,
+  request: CallRequest,
+  { results, shown, name }: Patience,
+): Promise<ToolResult> {
+  let last: Progress | undefined;
+  let isAnswered = false;
+  const running = gateway.run({
+    ...request,
+    onProgress(progress) {
+      last = progress;
+      // Nothing more may be said of a request that is answered.
+      if (!isAnswered) request.onProgress?.(progress);
+    },
+  });
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const enough = new Promise<undefined>((resolve) => {
+    timer = setTimeout(resolve, results.waitMs, undefined);
+  });
+  const settled = await Promise.race([running, enough]);
+  clearTimeout(timer);
+  if (settled) return shown(settled);
+  const link = results.later(running.then(resultOf), {
+    actor: request.actor,
+    name,
+    progress: () => last,
+  });
+  isAnswered = link !== undefined;
+  return link ?? shown(await running);
+}

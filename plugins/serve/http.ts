@@ -1,0 +1,78 @@
+import { type Gateway, GatewayError, type LoadedConfig } from "../../core/mod.ts";
+
+/** What a client may send, and how long it may take. */
+export interface HttpLimits {
+  /** The size of one message. */
+  readonly bytes: number;
+  /** Levels of JSON nesting. */
+  readonly depth: number;
+  /** How long a client may take to send its headers. */
+  readonly headersMs: number;
+  /** How long a client may take to send a whole request. */
+  readonly requestMs: number;
+  /** How often a client that waits hears that it is not forgotten. */
+  readonly keepAliveMs: number;
+  /** How long a client may take to read what it was sent. */
+  readonly stallMs: number;
+  readonly connections: number;
+}
+
+/** Where to serve. */
+export interface HttpOptions {
+  /** Any free one by default. */
+  readonly port?: number;
+  /** An address that only this machine can reach. */
+  readonly host?: string;
+  readonly path?: string;
+  readonly limits?: Partial<HttpLimits>;
+}
+
+/** A gateway that is served over HTTP. */
+export interface HttpServer {
+  /** Where clients connect to. */
+  readonly url: string;
+  /** The gateway that is served now. */
+  readonly gateway: Gateway;
+  /** Serves another config from now on. If that cannot be set up, it rejects and everything stays as it was. */
+  reload(config: LoadedConfig): Promise<void>;
+  /** Takes no more requests, lets the calls on their way finish for up to `drainMs`, then ends everything. */
+  close(options?: { readonly drainMs?: number }): Promise<void>;
+}
+
+/** The limits where none are given. */
+export const httpLimits: HttpLimits = {
+  bytes: 10_000_000,
+  depth: 128,
+  headersMs: 10_000,
+  requestMs: 30_000,
+  keepAliveMs: 15_000,
+  stallMs: 60_000,
+  connections: 1_000,
+};
+
+/**
+ * Serves a gateway over Streamable HTTP, to clients of both eras at one address. It speaks MCP itself: the
+ * SDK drops the fields of content that it does not know, fails results with content it does not know, and
+ * hears no cancellation from a client of the older era.
+ *
+ * @example
+ * ```ts
+ * import { serveHttp } from "toolpipe/plugins/serve";
+ * import { anygpt } from "toolpipe/presets/anygpt";
+ *
+ * const server = await serveHttp({ preset: anygpt }, { port: 8080 });
+ * console.log(server.url); // http://127.0.0.1:8080/mcp
+ * await server.close({ drainMs: 5_000 });
+ * ```
+ */
+export async function serveHttp(
+  config: LoadedConfig,
+  { port = 0, host = "127.0.0.1", path = "/mcp", limits }: HttpOptions = {},
+): Promise<HttpServer> {
+  if (!path.startsWith("/")) {
+    throw new GatewayError("CONFIG_INVALID", `The path "${path}" cannot be served: it must begin with "/".`);
+  }
+  // What serves HTTP is loaded here, so that whoever serves something else does not wait for it.
+  const { startHttp } = await import("./_http-server.ts");
+  return startHttp(config, { port, host, path, limits: { ...httpLimits, ...limits } });
+}

@@ -1,0 +1,212 @@
+import { Buffer } from "node:buffer";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { type Gateway, GatewayError, isJsonObject, type JsonObject } from "../../core/mod.ts";
+import type { Endpoint } from "./_http-endpoint.ts";
+import { notAllowed, Refusal, refuse } from "./_http-refusal.ts";
+import { checkOf, type MessageLimits, readJson } from "./_http-request.ts";
+
+/** An operation that is to be executed. */
+export interface RestOrder {
+  readonly adapter: string;
+  readonly tool: string;
+  readonly args: unknown;
+  /** `idempotency_key`, `dry_run`, `confirmed`, `timeout`. */
+  readonly options: JsonObject;
+  readonly signal?: AbortSignal;
+}
+
+/** What is answered, as JSON. */
+export interface RestAnswer {
+  readonly status: number;
+  readonly body: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** What a gateway offers to programs that speak no MCP. */
+export interface RestApi {
+  /** The adapters that these filters leave. */
+  list(filters: JsonObject): Promise<RestAnswer>;
+  execute(order: RestOrder): Promise<RestAnswer>;
+  /** Whether it is certain that an operation changes nothing. */
+  readsOnly(adapter: string, tool: string): boolean;
+}
+
+declare module "../../core/gateway.ts" {
+  interface Services {
+    /** There where a gateway is also served over REST. */
+    rest?: RestApi;
+  }
+}
+
+/** What an endpoint for REST is made of. */
+export interface RestParts {
+  /** The gateway that is served now. */
+  readonly gateway: () => Gateway;
+  readonly place: { readonly host: string; readonly port: number };
+  readonly limits: MessageLimits;
+}
+
+/** REST beside MCP, at addresses of its own. */
+export interface RestEndpoint extends Endpoint {
+  /** Whether a request is for it. */
+  takes(request: IncomingMessage): boolean;
+}
+
+const ROOT = "/api/adapters";
+const OPERATION = /^\/api\/adapters\/([^/]+)\/tools\/([^/]+)$/;
+const FLAGS: readonly string[] = ["dry_run", "confirmed"];
+const LONGEST_MS = 2 ** 31 - 1;
+
+/** What a failure is to HTTP. A client that repeats a request by itself does so after 5xx, so that those are few. */
+const statuses: Readonly<Record<string, number>> = {
+  TOOL_NOT_FOUND: 404,
+  INVALID_ARGUMENTS: 400,
+  ARGUMENTS_TOO_DEEP: 400,
+  ARGUMENTS_TOO_LARGE: 413,
+  FORBIDDEN_KEY: 400,
+  SCHEMA_TOO_COMPLEX: 422,
+  DENIED: 403,
+  TOOL_DISABLED: 403,
+  SCOPE_REQUIRED: 403,
+  NEEDS_APPROVAL: 403,
+  IDEMPOTENCY_REQUIRED: 400,
+  IDEMPOTENCY_KEY_INVALID: 400,
+  IDEMPOTENCY_MISMATCH: 422,
+  IN_PROGRESS: 409,
+  OUTCOME_UNKNOWN: 409,
+  TOOL_CHANGED: 409,
+  TOOL_PENDING: 403,
+  CONFIRMATION_REQUIRED: 428,
+  CONFIRMATION_INVALID: 428,
+  CONFIRMATION_DECLINED: 403,
+  RATE_LIMITED: 429,
+  TOOL_ERROR: 422,
+  TIMEOUT: 504,
+  CANCELLED: 503,
+  CLOSED: 503,
+  AUDIT_UNAVAILABLE: 503,
+  STATE_VOLATILE: 503,
+  BREAKER_OPEN: 503,
+  CONNECT_FAILED: 502,
+  NEEDS_AUTH: 502,
+};
+
+/** The HTTP status of a failure. */
+export function statusOf({ code }: Pick<GatewayError, "code">): number {
+  return (Object.hasOwn(statuses, code) ? statuses[code] : undefined) ?? 500;
+}
+
+/**
+ * Serves operations to programs: `GET /api/adapters`, and `POST /api/adapters/{adapter}/tools/{tool}` with the
+ * arguments as its body. A key comes in the header `Idempotency-Key`; `dry_run`, `confirmed` and `timeout` in the query.
+ */
+export function createRest({ gateway, place, limits }: RestParts): RestEndpoint {
+  const underway = new Set<Promise<void>>();
+  let isClosing = false;
+
+  return {
+    takes: (request) =>
+      gateway().services.rest !== undefined && /^\/api\/adapters(\/|$)/.test(pathOf(request)),
+    handle(request, response) {
+      const done = serve(request, response)
+        .catch((thrown) => {
+          if (!(thrown instanceof Refusal)) gateway().report(GatewayError.from(thrown));
+          return refuse(request, response, thrown, bodyOf);
+        })
+        .finally(() => underway.delete(done));
+      underway.add(done);
+    },
+    close() {
+      isClosing = true;
+    },
+    async settled() {
+      await Promise.all(underway);
+    },
+  };
+
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const path = pathOf(request);
+    // Whose page and which host it is counts as for MCP; the path is looked at here.
+    checkOf({ ...place, path })(request);
+    if (isClosing) throw new Refusal(503, "The gateway is closing.", { headers: { connection: "close" } });
+    const api = gateway().services.rest;
+    const [, adapter, tool] = OPERATION.exec(path) ?? [];
+    if (!api || (path !== ROOT && adapter === undefined)) {
+      throw new Refusal(404, "There is nothing at this address.");
+    }
+    const query = new URLSearchParams((request.url ?? "").split("?").slice(1).join("?"));
+    if (path === ROOT) {
+      if (request.method !== "GET") throw notAllowed("GET");
+      return answer(response, await api.list(Object.fromEntries(query)));
+    }
+    if (request.method !== "POST") throw notAllowed("POST");
+    const order = { adapter: decoded(adapter), tool: decoded(tool), options: optionsOf(request, query) };
+    const args = await argumentsOf(request, limits);
+    const gone = new AbortController();
+    response.once("close", () => {
+      if (api.readsOnly(order.adapter, order.tool)) gone.abort();
+    });
+    await answer(response, await api.execute({ ...order, args, signal: gone.signal }));
+  }
+}
+
+function optionsOf({ headers }: IncomingMessage, query: URLSearchParams): JsonObject {
+  const options: JsonObject = {};
+  const key = headers["idempotency-key"];
+  // As text or as a structured field, which is the same in quotes.
+  if (typeof key === "string") options["idempotency_key"] = key.trim().replace(/^"(.*)"$/, "$1");
+  for (const [name, value] of query) {
+    if (FLAGS.includes(name) && /^(true|false)$/.test(value)) options[name] = value === "true";
+    else if (name === "timeout" && /^\d+$/.test(value) && Number(value) >= 1 && Number(value) <= LONGEST_MS) {
+      options[name] = Number(value);
+    } else {
+      throw new Refusal(
+        400,
+        "The query may hold dry_run and confirmed, true or false, and timeout in milliseconds.",
+      );
+    }
+  }
+  return options;
+}
+
+/** The arguments are the body; none is none. */
+async function argumentsOf(request: IncomingMessage, limits: MessageLimits): Promise<unknown> {
+  const { "content-length": length, "transfer-encoding": encoding } = request.headers;
+  if (encoding === undefined && (length === undefined || length === "0")) return {};
+  const body = await readJson(request, limits);
+  if (!isJsonObject(body)) throw new Refusal(400, "The arguments must be a JSON object.");
+  return body;
+}
+
+/** Resolves once it has left, or nobody is there to read it. */
+async function answer(response: ServerResponse, { status, body, headers = {} }: RestAnswer): Promise<void> {
+  if (response.destroyed || response.writableEnded) return;
+  const bytes = Buffer.from(body);
+  response.writeHead(status, {
+    ...headers,
+    "content-type": "application/json",
+    "content-length": bytes.length,
+  });
+  const left = new Promise<void>((resolve) => response.once("close", resolve));
+  response.end(bytes);
+  await left;
+}
+
+/** Why nothing was done, in the form of any other failure here. */
+function bodyOf(thrown: unknown): object {
+  const isRefusal = thrown instanceof Refusal;
+  const message = isRefusal ? thrown.message : GatewayError.from(thrown).message;
+  return { success: false, error: { code: isRefusal ? "BAD_REQUEST" : "INTERNAL", message } };
+}
+
+function pathOf({ url = "" }: IncomingMessage): string {
+  return url.split("?", 1)[0] ?? "";
+}
+
+function decoded(part: string | undefined): string {
+  try {
+    return decodeURIComponent(part ?? "");
+  } catch {
+    throw new Refusal(400, "The address is encoded wrongly.");
+  }
+}

@@ -1,0 +1,376 @@
+import { Buffer } from "node:buffer";
+import fc from "fast-check";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import {
+  type Actor,
+  type ContentBlock,
+  createGateway,
+  type Gateway,
+  type ToolResult,
+  textResult,
+} from "../../../core/mod.ts";
+import { type Results, type ResultsOptions, results } from "../../../plugins/results/mod.ts";
+import { RESOURCE_NOT_FOUND, type Resources } from "../../../plugins/serve/mod.ts";
+import { errorOf, failureOf } from "../../_helpers/failure.ts";
+
+const ada: Actor = { id: "ada", scopes: [] };
+const bob: Actor = { id: "bob", scopes: [] };
+const URIS = /toolpipe:\/\/[\w/?=-]+/g;
+
+interface Opened {
+  readonly gateway: Gateway;
+  readonly kept: Results;
+  readonly resources: Resources;
+}
+
+async function open(options: ResultsOptions = {}): Promise<Opened> {
+  const gateway = await createGateway({ plugins: [results({ maxBytes: 4_000, ...options })] });
+  onTestFinished(() => gateway.close());
+  const { results: kept, resources } = gateway.services;
+  if (!kept || !resources) throw new Error("The plugin offers nothing.");
+  return { gateway, kept, resources };
+}
+
+function textsOf({ content }: ToolResult): string[] {
+  return content.flatMap((block) => (block.type === "text" ? [String(block["text"])] : []));
+}
+
+function linksOf({ content }: ToolResult): ContentBlock[] {
+  return content.filter(({ type }) => type === "resource_link");
+}
+
+/** The one URI to read on with, which the note and the link both name. */
+function nextOf(result: ToolResult): string {
+  const [link, ...more] = linksOf(result);
+  expect(more).toEqual([]);
+  expect(textsOf(result).at(-1)?.match(URIS)).toEqual([link?.["uri"]]);
+  return String(link?.["uri"]);
+}
+
+/** Everything from a URI on, as a program reads it. */
+async function readAll(resources: Resources, first: string): Promise<string> {
+  let text = "";
+  for (let uri: unknown = first; typeof uri === "string"; ) {
+    const { contents, _meta } = await resources.read(uri, { actor: ada });
+    const [page, pointer] = contents;
+    expect(page?.uri).toBe(uri);
+    expect(Buffer.byteLength(contents.map((one) => one.text).join(""))).toBeLessThanOrEqual(4_000);
+    uri = _meta?.["toolpipe/next"];
+    expect(pointer?.uri).toBe(uri);
+    text += page?.text;
+  }
+  return text;
+}
+
+describe("a result that fits", () => {
+  test.each<[string, ToolResult]>([
+    ["of text", textResult("a".repeat(4_000))],
+    ["with an image", { content: [{ type: "image", data: "A".repeat(900_000), mimeType: "image/png" }] }],
+    [
+      "with everything",
+      { ...textResult("a"), structuredContent: { a: [1] }, isError: true, _meta: { b: 1 } },
+    ],
+    ["that is odd", { content: [{ type: "hologram", beam: null }, { type: "text" } as never] }],
+  ])("%s is passed on as the very same object", async (_what, result) => {
+    const { kept } = await open();
+    expect(kept.fit(result, ada)).toBe(result);
+    expect(kept.list(ada)).toEqual([]);
+  });
+});
+
+describe("a text over the budget", () => {
+  const lines = Array.from({ length: 1_000 }, (_, index) => `line ${index} — größer 😀`);
+  const text = lines.join("\n");
+
+  test("is cut after a line, with how much is left and how to read it, as a link and as words", async () => {
+    const { kept, resources } = await open();
+    const annotations = { audience: ["user"] };
+    const result = {
+      content: [{ type: "text", text, annotations }],
+      isError: true,
+      _meta: { "example.com/trace": "1" },
+    };
+    const shown = kept.fit(result, ada);
+    expect(shown).toMatchObject({ isError: true, _meta: result._meta });
+    const [first = "", note = ""] = textsOf(shown);
+    expect(shown.content[0]).toEqual({ type: "text", text: first, annotations });
+    expect(text.startsWith(first) && first.endsWith("\n")).toBe(true);
+    expect(first.length).toBeGreaterThan(2_000);
+    expect(Buffer.byteLength(first + note)).toBeLessThanOrEqual(4_000);
+    expect(note).toContain(`${(text.length - first.length).toLocaleString("en")} characters more of text`);
+    expect(note).toContain('the tool "read_result" of the server "toolpipe"');
+    expect(first + (await readAll(resources, nextOf(shown)))).toBe(text);
+  });
+
+  test("is read on by an agent that has nothing but tools", async () => {
+    const { gateway, kept } = await open();
+    let shown = kept.fit(textResult(text), ada);
+    let read = textsOf(shown)[0] ?? "";
+    for (let pages = 0; linksOf(shown).length > 0 && pages < 100; pages++) {
+      const args = JSON.parse(/\{.*?\}/.exec(textsOf(shown).at(-1) ?? "")?.[0] ?? "");
+      const call = await gateway.run({ tool: "toolpipe:read_result", args, actor: ada });
+      if (!call.ok) throw call.error;
+      shown = call.result;
+      expect(kept.fit(shown, ada)).toBe(shown);
+      read += textsOf(shown)[0];
+    }
+    expect(read).toBe(text);
+  });
+
+  test("may be several: what comes after the cut is read together", async () => {
+    const { kept, resources } = await open();
+    const blocks = ["a".repeat(1_000), "b".repeat(5_000), "c"].map((one) => ({ type: "text", text: one }));
+    const image = { type: "image", data: "AAAA", mimeType: "image/png" };
+    const shown = kept.fit({ content: [...blocks.slice(0, 2), image, ...blocks.slice(2)] }, ada);
+    expect(shown.content.map(({ type }) => type)).toEqual(["text", "text", "image", "text", "resource_link"]);
+    const [a, b] = textsOf(shown);
+    expect(`${a}\n${b}${await readAll(resources, nextOf(shown))}`).toBe(
+      `${"a".repeat(1_000)}\n${"b".repeat(5_000)}\nc`,
+    );
+  });
+
+  test("loses nothing, whatever it is", async () => {
+    const { kept, resources } = await open();
+    const piece = fc.string({
+      unit: fc.constantFrom("word ", "\n", "é", "字", "😀", "\ud83d"),
+      maxLength: 4_000,
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(piece, { minLength: 1, maxLength: 4 }), async (texts) => {
+        const result = { content: texts.map((one) => ({ type: "text", text: one })) };
+        const shown = kept.fit(result, ada);
+        if (shown === result) return;
+        expect(Buffer.byteLength(textsOf(shown).join(""))).toBeLessThanOrEqual(4_000);
+        const first = textsOf(shown).slice(0, -1);
+        const rest = await readAll(resources, nextOf(shown));
+        const all = texts.join("\n");
+        // Whole blocks are followed by a line break, and the one that is cut by the rest of it.
+        expect([first.join("\n") + rest, `${first.join("\n")}\n${rest}`]).toContain(all);
+      }),
+      { numRuns: 50 },
+    );
+  });
+});
+
+describe("what is not text", () => {
+  const image = { type: "image", data: "A".repeat(2_000_000), mimeType: "image/png" };
+
+  test("is left out whole where it is too large, and read whole", async () => {
+    const { gateway, kept, resources } = await open();
+    const shown = kept.fit({ content: [{ type: "text", text: "A cat:" }, image] }, ada);
+    expect(shown.content.map(({ type }) => type)).toEqual(["text", "resource_link", "text"]);
+    const uri = nextOf(shown);
+    expect((await resources.read(uri, { actor: ada })).contents).toEqual([
+      { uri, mimeType: "image/png", blob: image.data },
+    ]);
+    const call = await gateway.run({ tool: "toolpipe:read_result", args: { uri }, actor: ada });
+    expect(call.ok && call.result.content).toEqual([image]);
+    // Whoever asks for it by name gets it, and not a link to it again.
+    expect(call.ok && kept.fit({ ...call.result, _meta: {} }, ada).content).toEqual([image]);
+  });
+
+  test("has a budget of its own, so that a picture is seen", async () => {
+    const { kept } = await open({ maxMediaBytes: 2_000_000 });
+    const result = { content: [image] };
+    expect(kept.fit(result, ada)).toBe(result);
+  });
+
+  test("gets a link each, up to a few; the others are read together", async () => {
+    const { kept, resources } = await open({ maxMediaBytes: 0 });
+    const images = Array.from({ length: 9 }, (_, index) => ({ ...image, data: `${index}` }));
+    const shown = kept.fit({ content: images }, ada);
+    expect(linksOf(shown)).toHaveLength(5);
+    const { contents } = await resources.read(String(linksOf(shown)[4]?.["uri"]), { actor: ada });
+    expect(JSON.parse(String(contents[0]?.text))).toEqual(images.slice(4));
+  });
+
+  test("may be the text of a resource, which is read page by page", async () => {
+    const { kept, resources } = await open();
+    const text = "x".repeat(9_000);
+    const resource = { uri: "file:///a.md", mimeType: "text/markdown", text };
+    const shown = kept.fit({ content: [{ type: "resource", resource }] }, ada);
+    const uri = nextOf(shown);
+    expect((await resources.read(uri, { actor: ada })).contents[0]).toMatchObject({
+      mimeType: "text/markdown",
+    });
+    expect(await readAll(resources, uri)).toBe(text);
+  });
+});
+
+describe("structured content over the budget", () => {
+  const structuredContent = { rows: Array.from({ length: 500 }, (_, index) => ({ index, name: "é" })) };
+
+  test("is left out, and read whole as JSON; the text stays", async () => {
+    const { kept, resources } = await open();
+    const shown = kept.fit({ ...textResult("500 rows"), structuredContent }, ada);
+    expect(shown).not.toHaveProperty("structuredContent");
+    expect(textsOf(shown)[0]).toBe("500 rows");
+    expect(textsOf(shown)[1]).toContain("structuredContent");
+    const uri = nextOf(shown);
+    expect((await resources.read(uri, { actor: ada })).contents[0]?.mimeType).toBe("application/json");
+    expect(JSON.parse(await readAll(resources, uri))).toEqual(structuredContent);
+  });
+
+  test("stays where a client insists on it", async () => {
+    const { kept } = await open();
+    const result = { ...textResult("a".repeat(9_000)), structuredContent };
+    const shown = kept.fit(result, ada, { keepStructured: true });
+    expect(shown.structuredContent).toBe(structuredContent);
+    expect(textsOf(shown)[0]?.length).toBeLessThan(4_000);
+  });
+
+  test("that nobody can write out is said to be so", async () => {
+    const { kept } = await open();
+    let deep: unknown = 1;
+    for (let level = 0; level < 100_000; level++) deep = [deep];
+    const shown = kept.fit({ ...textResult("deep"), structuredContent: deep }, ada);
+    expect(shown).not.toHaveProperty("structuredContent");
+    expect(textsOf(shown)[0]).toBe("deep");
+  });
+});
+
+describe("what is kept", () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+  const large = textResult("x".repeat(10_000));
+
+  test("is found by whoever made the call, and by nobody else", async () => {
+    const { gateway, kept, resources } = await open();
+    const uri = nextOf(kept.fit(large, ada));
+    expect((await failureOf(resources.read(uri, { actor: bob }))).code).toBe(RESOURCE_NOT_FOUND.code);
+    expect((await failureOf(resources.read(uri))).code).toBe(RESOURCE_NOT_FOUND.code);
+    const call = await gateway.run({ tool: "toolpipe:read_result", args: { uri }, actor: bob });
+    expect(errorOf(call).code).toBe(RESOURCE_NOT_FOUND.code);
+    expect(await resources.list({ actor: bob })).toEqual([]);
+    expect(await resources.list({ actor: ada })).toEqual([
+      { uri: uri.split("?")[0], name: "text of a result", mimeType: "text/plain" },
+    ]);
+  });
+
+  test("is gone some time after it was last read, and a reading says why and what to do", async () => {
+    const { kept, resources } = await open({ keepMs: 60_000 });
+    const uri = nextOf(kept.fit(large, ada));
+    await vi.advanceTimersByTimeAsync(59_000);
+    await resources.read(uri, { actor: ada });
+    await vi.advanceTimersByTimeAsync(59_000);
+    await resources.read(uri, { actor: ada });
+    await vi.advanceTimersByTimeAsync(60_000);
+    const error = await failureOf(resources.read(uri, { actor: ada }));
+    expect(error).toMatchObject({ code: RESOURCE_NOT_FOUND.code, data: { uri } });
+    expect(error.message).toContain("kept for 1 min");
+    expect(error.message).toContain("execute it again");
+    expect(await resources.list({ actor: ada })).toEqual([]);
+  });
+
+  test("is bounded in bytes: the oldest goes first", async () => {
+    const { kept, resources } = await open({ maxKeptBytes: 25_000 });
+    const [first = "", second = "", third = ""] = [1, 2, 3].map(() => nextOf(kept.fit(large, ada)));
+    await expect(resources.read(first, { actor: ada })).rejects.toThrow();
+    await resources.read(second, { actor: ada });
+    await resources.read(third, { actor: ada });
+  });
+
+  test("is not what is too large to be kept, and then that is said", async () => {
+    const { kept } = await open({ maxKeptBytes: 5_000 });
+    const shown = kept.fit(large, ada);
+    expect(linksOf(shown)).toEqual([]);
+    expect(textsOf(shown).at(-1)).toContain("too large to be kept");
+  });
+
+  test("has names that cannot be guessed", async () => {
+    const { kept } = await open();
+    const uris = Array.from({ length: 50 }, () => nextOf(kept.fit(large, ada)));
+    expect(new Set(uris).size).toBe(50);
+    for (const uri of uris) expect(uri).toMatch(/^toolpipe:\/\/results\/[\w-]{22}\/text\?offset=\d+$/);
+  });
+
+  test.each([
+    "toolpipe://results/",
+    "toolpipe://results/abc",
+    "toolpipe://results/AAAAAAAAAAAAAAAAAAAAAA",
+    "toolpipe://results/AAAAAAAAAAAAAAAAAAAAAA/text?offset=-1",
+    "toolpipe://results/../secret",
+  ])("is not found under %s", async (uri) => {
+    const { resources } = await open();
+    expect((await failureOf(resources.read(uri))).code).toBe(RESOURCE_NOT_FOUND.code);
+  });
+
+  test("is read to its end by any offset, and an offset past the end is the end", async () => {
+    const { kept, resources } = await open();
+    const uri = nextOf(kept.fit(textResult("😀".repeat(4_000)), ada)).split("?")[0];
+    const within = await resources.read(`${uri}?offset=7`, { actor: ada });
+    expect(within.contents[0]?.text?.startsWith("😀")).toBe(true);
+    expect((await resources.read(`${uri}?offset=999999`, { actor: ada })).contents).toEqual([
+      { uri: `${uri}?offset=999999`, mimeType: "text/plain", text: "" },
+    ]);
+  });
+
+  test("can be read through the gateway that comes after", async () => {
+    const before = await open();
+    const after = await open();
+    const uri = nextOf(before.kept.fit(large, ada));
+    await expect(after.resources.read(uri, { actor: ada })).rejects.toThrow();
+    after.kept.follow(before.kept);
+    expect(await readAll(after.resources, uri)).toHaveLength(10_000 - Number(uri.split("=")[1]));
+    await expect(after.resources.read(uri, { actor: bob })).rejects.toThrow();
+  });
+});
+
+describe("the tool to read on with", () => {
+  test("is in no list", async () => {
+    const { gateway } = await open();
+    expect(gateway.catalog.tools()).toEqual([]);
+    expect(gateway.catalog.servers()).toEqual([]);
+  });
+
+  test("says of a URI that is none of a result that it is not", async () => {
+    const { gateway } = await open();
+    const call = await gateway.run({ tool: "toolpipe:read_result", args: { uri: "file:///etc/passwd" } });
+    expect(call.ok && call.result.isError).toBe(true);
+  });
+
+  test("leaves a tool of the same name to the server that has it", async () => {
+    const { gateway } = await open();
+    await gateway.catalog.replace({ id: "toolpipe" }, [{ name: "read_result", inputSchema: {} }]);
+    const call = await gateway.run({ tool: "toolpipe:read_result", args: {} });
+    expect(errorOf(call).code).toBe("UNANSWERED");
+  });
+});
+
+test("a call that is waited for no longer is read once it is over; only so many may be", async () => {
+  const { gateway, kept, resources } = await open({ maxRunning: 1, waitMs: 50 });
+  let finish: (result: ToolResult) => void = () => {};
+  const result = new Promise<ToolResult>((resolve) => {
+    finish = resolve;
+  });
+  const call = { actor: ada, name: '"a:b"', progress: () => ({ progress: 3, total: 9, message: "reading" }) };
+  const answer = kept.later(result, call);
+  if (!answer) throw new Error("It was expected to be taken.");
+  expect(kept.later(result, call)).toBe(undefined);
+  const uri = nextOf({ content: [...answer.content].reverse() as ContentBlock[] });
+  const running = await resources.read(uri, { actor: ada });
+  expect(running.contents[0]?.text).toMatch(/"a:b" is still running.*3 of 9 \(reading\)/);
+  expect(await resources.list({ actor: ada })).toMatchObject([{ uri, name: '"a:b"' }]);
+  await expect(resources.read(uri, { actor: bob })).rejects.toThrow();
+
+  const reading = gateway.run({ tool: "toolpipe:read_result", args: { uri }, actor: ada });
+  const done = { ...textResult("x".repeat(9_000)), isError: true };
+  finish(done);
+  const read = await reading;
+  if (!read.ok) throw read.error;
+  // Also this one is cut, under the same id.
+  expect(read.result.isError).toBe(true);
+  expect(nextOf(read.result)).toContain(uri);
+  expect((textsOf(read.result)[0] ?? "") + (await readAll(resources, nextOf(read.result)))).toBe(
+    "x".repeat(9_000),
+  );
+  const whole = await resources.read(uri, { actor: ada });
+  expect(whole._meta).toEqual({ "toolpipe/isError": true });
+  expect(whole.contents[0]).toMatchObject({ uri, mimeType: "text/plain" });
+  expect(kept.later(Promise.resolve(done), call)).toBeDefined();
+});
+
+test("results() is checked", () => {
+  expect(() => results({ maxBytes: 5 })).toThrow("maxBytes: expected a whole number, 4,000 or more");
+  expect(() => results({ waitMs: -1 })).toThrow("waitMs");
+});

@@ -1,0 +1,50 @@
+import { PassThrough } from "node:stream";
+import { onTestFinished } from "vitest";
+import type { JsonObject, LoadedConfig } from "../../../core/mod.ts";
+import { type StdioServer, serveStdio } from "../../../plugins/serve/mod.ts";
+
+/** A client at the other end of two streams. */
+export interface StdioClient {
+  readonly server: StdioServer;
+  readonly messages: readonly JsonObject[];
+  write(text: string): void;
+  find(fits: (message: JsonObject) => boolean): Promise<JsonObject>;
+  request(method: string, params?: object, id?: string | number): Promise<JsonObject>;
+  notify(method: string, params?: object): void;
+}
+
+/** Serves a config over two streams until the test is over. */
+export async function connectStdio(config: LoadedConfig): Promise<StdioClient> {
+  const [input, output] = [new PassThrough(), new PassThrough()];
+  const server = await serveStdio(config, { input, output });
+  onTestFinished(() => server.close({ drainMs: 0 }));
+  const messages: JsonObject[] = [];
+  const waiting: (() => void)[] = [];
+  let rest = "";
+  output.on("data", (chunk: Buffer) => {
+    const lines = (rest + chunk).split("\n");
+    rest = lines.pop() ?? "";
+    messages.push(...lines.map((line) => JSON.parse(line)));
+    for (const tell of waiting.splice(0)) tell();
+  });
+  const write = (text: string): void => void input.write(text);
+  const find: StdioClient["find"] = async (fits) => {
+    for (;;) {
+      const found = messages.find(fits);
+      if (found) return found;
+      await new Promise<void>((resolve) => waiting.push(resolve));
+    }
+  };
+  let ids = 0;
+  return {
+    server,
+    messages,
+    write,
+    find,
+    request(method, params, id = ++ids) {
+      write(`${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`);
+      return find((message) => message["id"] === id);
+    },
+    notify: (method, params) => write(`${JSON.stringify({ jsonrpc: "2.0", method, params })}\n`),
+  };
+}
