@@ -1,0 +1,54 @@
+import type { CommandDef } from "citty";
+import type { ContentBlock } from "../../core/mod.ts";
+import { anygpt } from "../../presets/anygpt.ts";
+import { demo as demoTools } from "../demo.ts";
+import { trace } from "../trace.ts";
+import { command } from "./_command.ts";
+import { withGateway } from "./_gateway.ts";
+
+const calls: readonly (readonly [tool: string, args: object, why: string])[] = [
+  ["demo:add", { a: 2, b: 3 }, "A tool, called through the five stages"],
+  ["demo:word_count", { text: "one pipeline for every tool" }, "Another one"],
+  ["demo:countdown", { from: 3 }, "One that reports its progress"],
+  ["demo:add", { a: 2, b: "three" }, "Wrong arguments end in the validate stage"],
+  ["demo:subtract", {}, "An unknown tool ends in the resolve stage"],
+  ["anygpt:search_tools", { query: "count words" }, "What an agent does is search the catalog"],
+  [
+    "anygpt:execute_tool",
+    { server: "demo", tool: "word_count", arguments: { text: "found and called" } },
+    "and execute what it found, a call within a call",
+  ],
+];
+
+/** Calls a few built-in tools and prints how each went through the pipeline. */
+export const demo: CommandDef = command({
+  name: "demo",
+  description: "Call a few built-in tools and see how each goes through the pipeline",
+  async run() {
+    const print = (line: string): void => {
+      process.stdout.write(`${line}\n`);
+    };
+    const config = { preset: anygpt, options: { cache: { enabled: false } } };
+    await withGateway(
+      config,
+      async (gateway) => {
+        print(`toolpipe: the preset "anygpt" over a demo server of ${gateway.catalog.tools().length} tools.`);
+        for (const [tool, args, why] of calls) {
+          print(`\n${why}: ${JSON.stringify(args)}`);
+          const call = await gateway.run({
+            tool,
+            args,
+            onProgress: ({ progress, total, message }) => print(`  … ${progress} of ${total}: ${message}`),
+          });
+          if (call.ok) print(`  → ${call.result.content.map(textOf).join("\n")}`);
+        }
+        print("\nTo make it yours: write a toolpipe.config.ts and plugins of your own, as the README shows.");
+      },
+      [demoTools(), trace({ write: print })],
+    );
+  },
+});
+
+function textOf(block: ContentBlock): string {
+  return block.type === "text" ? String(block["text"]) : `[${block.type}]`;
+}

@@ -1,0 +1,7 @@
+/**
+ * The command line: `toolpipe …`, and the same commands as `anygpt mcp …`.
+ *
+ * @module
+ */
+export { anygpt, toolpipe } from "./commands.ts";
+export { main } from "./main.ts";
