@@ -1,0 +1,49 @@
+/** The pieces that a tokenizer never joins: a word with the sign before it, three digits, a run of signs. */
+const PIECE =
+  /[^\r\n\p{L}\p{N}]?\p{Lu}*[\p{Ll}\p{M}]+|[^\r\n\p{L}\p{N}]?\p{Lu}+|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+|\s+/gu;
+const LETTER = /^\p{L}/u;
+/** Anything beyond the Latin letters. */
+const OTHER = /[\u0250-\uffff]/;
+/** Signs that stand for themselves at the end of a piece. */
+const SIGNS = /[^\p{L}\p{M}]$/u;
+
+/**
+ * About how many tokens a text has, rather too many than too few: of a hundred answers of the gateway hardly one
+ * has more, counted by o200k. A real tokenizer takes 2 MB and 100 ms to load.
+ */
+export function estimateTokens(text: string): number {
+  let tokens = 0;
+  for (const [piece] of text.matchAll(PIECE)) tokens += tokensOf(piece);
+  return tokens;
+}
+
+/** The figures are what the pieces of answers over 4,158 real tools took on average, and a little more. */
+function tokensOf(piece: string): number {
+  const { length } = piece;
+  if (OTHER.test(piece)) return otherTokens(piece);
+  if (SIGNS.test(piece)) return length <= 4 ? 1 : 1 + (length - 3) / 2;
+  // A word of prose is a token, however long; parts of names are less often words.
+  if (piece.startsWith(" ")) return 1.1 + Math.max(0, length - 10) / 6;
+  if (LETTER.test(piece)) return 1.2 + Math.max(0, length - 8) / 5;
+  return 1.4 + Math.max(0, length - 5) / 6;
+}
+
+/** Scripts that many people write have about a token a letter; of others every byte is one. */
+function otherTokens(piece: string): number {
+  let tokens = 0;
+  for (let index = 0; index < piece.length; index++) {
+    const code = piece.charCodeAt(index);
+    if (code < 0x80) {
+      // Signs around it, mostly, which are joined.
+      tokens += 0.3;
+      continue;
+    }
+    const isCommon =
+      code < 0x1000 ||
+      (code >= 0x2000 && code < 0x2c00) ||
+      (code >= 0x3000 && code < 0xa000) ||
+      (code >= 0xac00 && code < 0xd7b0);
+    tokens += isCommon ? 1 : code >= 0xd800 && code < 0xe000 ? 2 : 3;
+  }
+  return tokens;
+}

@@ -1,0 +1,151 @@
+import type { JsonObject } from "../../core/mod.ts";
+
+/** What is told of an idea that belongs to the gateway itself, by section. */
+export interface Concept {
+  readonly name: string;
+  readonly description: string;
+  readonly examples?: readonly JsonObject[];
+  readonly errors?: readonly { readonly code: string; readonly meaning: string; readonly fix: string }[];
+  readonly bestPractices?: readonly string[];
+}
+
+const idempotencyErrors = [
+  {
+    code: "IDEMPOTENCY_REQUIRED",
+    meaning: "The operation changes something and was called without a key.",
+    fix: "Add options.idempotency_key.",
+  },
+  {
+    code: "IDEMPOTENCY_MISMATCH",
+    meaning: "The key was used before, with other params.",
+    fix: "Use a new key for a new call, and the same one only to repeat the very same call.",
+  },
+  {
+    code: "IN_PROGRESS",
+    meaning: "A call with this key is still on its way.",
+    fix: "Wait, then repeat it with the same key.",
+  },
+  {
+    code: "OUTCOME_UNKNOWN",
+    meaning: "A call with this key was sent, and nobody knows whether it was done.",
+    fix: "Look at the service itself before anything is repeated with a new key.",
+  },
+];
+
+const confirmationErrors = [
+  {
+    code: "CONFIRMATION_REQUIRED",
+    meaning: "The operation is destructive and cannot be undone.",
+    fix: "Ask the user, then add options.confirmed: true.",
+  },
+];
+
+/** What is told of the ideas of the gateway, by topic. It is about this gateway and no second documentation. */
+export const concepts: Readonly<Record<string, Concept>> = {
+  idempotency: {
+    name: "Idempotency",
+    description:
+      "A call with options.idempotency_key happens once at most: repeated with the same key and params, it is answered with what it was answered before.",
+    examples: [
+      {
+        title: "A call that may be repeated",
+        tool_id: "adapter:tool",
+        request: { params: {}, options: { idempotency_key: "order-1234-charge" } },
+      },
+    ],
+    errors: idempotencyErrors,
+    bestPractices: [
+      "Make the key from what the call is for, such as the number of an order, and keep it until the outcome is known",
+      "A key has 8 to 255 visible ASCII characters",
+      "After a timeout, repeat the call with the same key",
+    ],
+  },
+  confirmation: {
+    name: "Confirmation",
+    description:
+      "Destructive operations are refused unless options.confirmed is true. It says that a person has agreed to this very call.",
+    errors: confirmationErrors,
+    bestPractices: [
+      "Show the user what options.dry_run: true answers, then ask",
+      "Never set confirmed: true without having asked",
+    ],
+  },
+  dry_run: {
+    name: "Dry run",
+    description:
+      "With options.dry_run: true nothing is sent: the answer is the request that would be, with its secrets masked. It needs neither key nor confirmation.",
+    bestPractices: ["Use it before anything that costs money or cannot be undone"],
+  },
+  risk_levels: {
+    name: "Risk levels",
+    description:
+      "Every operation is low, medium, high or destructive; one of which nothing is known is high. ready_to_execute.constraints of gateway.intent says what each asks for.",
+    bestPractices: [
+      "high asks for options.idempotency_key, destructive for options.confirmed",
+      "required_scopes, where there are any, must be granted to you in the config of the gateway",
+    ],
+  },
+  authentication: {
+    name: "Authentication",
+    description:
+      "The gateway proves to each service who it is, with what is in the variables of its own environment. Credentials are never params.",
+    errors: [
+      {
+        code: "NEEDS_AUTH",
+        meaning: "The gateway has no credential for the service, or it is no longer valid.",
+        fix: "Ask the user to set the variable that gateway.reference names for the adapter, or to log in.",
+      },
+    ],
+    bestPractices: [
+      "Use gateway.reference with an adapter and section authentication for the name of its variable",
+    ],
+  },
+  rate_limits: {
+    name: "Rate limits",
+    description: "Calls count against the bucket that constraints.rate_limit names.",
+    errors: [
+      {
+        code: "RATE_LIMITED",
+        meaning: "Too many calls were made in a short time.",
+        fix: "Wait for as many seconds as retry_after says.",
+      },
+    ],
+  },
+  errors: {
+    name: "Errors",
+    description:
+      "A failed call has success: false and error.code, error.message and error.suggestion. TOOL_ERROR is the service's own answer, which is in data; every other code is the gateway's.",
+    errors: [
+      {
+        code: "TOOL_NOT_FOUND",
+        meaning: "There is no operation with this tool_id.",
+        fix: "Use gateway.intent to find the right one.",
+      },
+      {
+        code: "INVALID_ARGUMENTS",
+        meaning: "params do not fit the schema; nothing was sent.",
+        fix: "Correct what the message names.",
+      },
+      ...idempotencyErrors,
+      ...confirmationErrors,
+      {
+        code: "TIMEOUT",
+        meaning: "The operation did not answer in time. It may have been done.",
+        fix: "Repeat it with the same options.idempotency_key, or look at the service first.",
+      },
+      { code: "TOOL_ERROR", meaning: "The service refused the call or failed.", fix: "Read data." },
+    ],
+  },
+};
+
+/** The topic that is meant, however its words are joined. */
+export function conceptOf(topic: string): Concept | undefined {
+  const key = topic
+    .trim()
+    .toLowerCase()
+    .replace(/[\s-]+/g, "_");
+  const found = Object.keys(concepts).find((name) =>
+    [name, `${name}s`, name.replace(/s$/, "")].includes(key),
+  );
+  return found === undefined ? undefined : concepts[found];
+}

@@ -1,0 +1,44 @@
+import { definePreset, type Preset } from "../../core/mod.ts";
+import { audit } from "../../plugins/audit/mod.ts";
+import { guard } from "../../plugins/guard/mod.ts";
+import { rates } from "../../plugins/guard/rates.ts";
+import { results } from "../../plugins/results/mod.ts";
+import { retry } from "../../plugins/retry/mod.ts";
+import { search } from "../../plugins/search/mod.ts";
+import { timeout } from "../../plugins/timeout.ts";
+import { knownOperations } from "../../plugins/upstreams/openapi/known-operations.ts";
+import { openapi } from "../../plugins/upstreams/openapi/mod.ts";
+import { validate } from "../../plugins/validate.ts";
+import { servers } from "../_servers.ts";
+import { adapters } from "./adapters.ts";
+import { describeTools, instructions } from "./describe.ts";
+import { discovery } from "./discovery.ts";
+import { execute } from "./execute.ts";
+import { intent } from "./intent.ts";
+import { overlays } from "./overlays.ts";
+import { reference } from "./reference.ts";
+import { registry } from "./registry-plugin.ts";
+import { tools } from "./tools.ts";
+
+/** Intent first: describe a task, get an operation of a REST API or an MCP server that is ready to execute. */
+export const gateway: Preset = definePreset({
+  name: "gateway",
+  plugins: [
+    guard(),
+    knownOperations(),
+    audit(),
+    ...servers(),
+    openapi({ overlays }),
+    search(),
+    discovery(),
+    validate(),
+    results(),
+    rates(),
+    timeout(),
+    retry(),
+    registry(),
+  ],
+  tools: [intent, execute, adapters, tools, reference],
+  instructions,
+  describe: describeTools,
+});

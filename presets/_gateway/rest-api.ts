@@ -1,0 +1,42 @@
+import { type Gateway, GatewayError, type SettledCall } from "../../core/mod.ts";
+import { type RestApi, statusOf } from "../../plugins/serve/rest.ts";
+import type { Envelope } from "./envelope.ts";
+import { TOOL_ERROR } from "./failure.ts";
+import { runOperation } from "./run-operation.ts";
+
+/** What is answered over REST: the same calls, through the same pipeline. */
+export function restOf(gateway: Gateway): RestApi {
+  return {
+    async list(filters) {
+      const call = await gateway.run({ tool: "gateway:gateway.adapters", args: filters });
+      return call.ok ? { status: 200, body: textOf(call) } : failed(call.error);
+    },
+    async execute({ adapter, tool, args, options, signal }) {
+      const order = { id: `${adapter}:${tool}`, params: args, options };
+      const { envelope, error } = await runOperation(gateway, order, { ...(signal && { signal }) });
+      const retryAfter = error?.data["retry_after"];
+      return {
+        status: error ? statusOf(error) : envelope.isError ? statusOf({ code: TOOL_ERROR }) : 200,
+        body: withRest(envelope),
+        ...(typeof retryAfter === "number" && { headers: { "retry-after": String(Math.ceil(retryAfter)) } }),
+      };
+    },
+    // A call that may change something is not broken off because nobody waits for it any more.
+    readsOnly: (adapter, tool) =>
+      gateway.catalog.tool(`${adapter}:${tool}`)?.annotations?.readOnlyHint === true,
+  };
+}
+
+/** What is not data cannot follow an answer here, so that it is in it. */
+function withRest({ json, rest }: Envelope): string {
+  return rest.length === 0 ? json : `${json.slice(0, -1)},"content":${JSON.stringify(rest)}}`;
+}
+
+function textOf(call: SettledCall): string {
+  return String(call.result?.content[0]?.["text"]);
+}
+
+function failed(error: GatewayError): { status: number; body: string } {
+  const { code, message } = GatewayError.from(error);
+  return { status: statusOf(error), body: JSON.stringify({ success: false, error: { code, message } }) };
+}
