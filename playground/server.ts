@@ -1,0 +1,160 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { GatewayError } from "../core/mod.ts";
+import { Refusal, refuse } from "../plugins/serve/_http-refusal.ts";
+import { checkOf, readJson } from "../plugins/serve/_http-request.ts";
+import { pageAssets, projectFolder } from "./assets.ts";
+import type { EvaluationLine, Overview } from "./protocol.ts";
+import { rankers } from "./rankers.ts";
+import { requests } from "./requests.ts";
+import { createShelf, type Shelf, type ShelfOptions } from "./shelf.ts";
+import { snippetOf } from "./snippet.ts";
+
+/** What the playground is opened with. */
+export interface PlaygroundOptions extends Omit<ShelfOptions, "demo"> {
+  /** Any free one by default. */
+  readonly port?: number;
+  /** The folder of the labelled set to begin with; the project's own by default. */
+  readonly demo?: URL;
+  /** The size of the largest file that the page may send. */
+  readonly uploadBytes?: number;
+}
+
+/** A playground that is open. */
+export interface Playground {
+  /** Where the page is. */
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+const HOST = "127.0.0.1";
+/** The text of a file within JSON, where every quote of it takes two bytes. */
+const UPLOAD_BYTES = 64_000_000;
+const REQUEST = { bytes: 1_000_000, depth: 16 };
+
+/** What a stranger wrote in a description is only ever text, and even as markup it could load and run nothing. */
+const guards: Readonly<Record<string, string>> = {
+  "content-security-policy":
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'",
+  "cross-origin-resource-policy": "same-origin",
+  "cross-origin-opener-policy": "same-origin",
+  "referrer-policy": "no-referrer",
+  "x-content-type-options": "nosniff",
+  "cache-control": "no-store",
+};
+
+type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
+
+/** Opens the playground: a page for ranking experiments that only this machine can reach. */
+export async function servePlayground(options: PlaygroundOptions = {}): Promise<Playground> {
+  const { port = 0, uploadBytes = UPLOAD_BYTES, demo = projectFolder("labelled"), ...files } = options;
+  const shelf = await createShelf({ ...files, demo });
+  const routes = await routesOf(shelf, uploadBytes);
+  const server = createServer({ requestTimeout: 120_000 });
+  const bound = await listen(server, port);
+
+  server.on("request", (request, response) => {
+    for (const [name, value] of Object.entries(guards)) response.setHeader(name, value);
+    serve(request, response).catch((thrown: unknown) => refuse(request, response, asRefusal(thrown)));
+  });
+
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { method, url = "", headers } = request;
+    const path = url.split("?", 1)[0] as string;
+    checkOf({ host: HOST, port: bound, path })(request);
+    // Another page of this machine is a stranger too.
+    if (headers.origin !== undefined && headers.origin !== `http://${headers.host}`)
+      throw new Refusal(403, "Requests from this origin are not answered.");
+    const handle = routes.get(`${method} ${path}`);
+    if (!handle) throw new Refusal(404, "There is nothing at this address.");
+    await handle(request, response);
+  }
+
+  return {
+    url: `http://${HOST}:${bound}/`,
+    async close() {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      await shelf.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+async function routesOf(shelf: Shelf, uploadBytes: number): Promise<ReadonlyMap<string, Handler>> {
+  const routes = new Map<string, Handler>();
+  for (const [path, asset] of await pageAssets()) {
+    routes.set(`GET ${path}`, async (_request, response) => {
+      response.writeHead(200, { "content-type": asset.type }).end(await asset.read());
+    });
+  }
+  const answer = (path: string, work: (body: unknown) => unknown, bytes = REQUEST.bytes): void => {
+    routes.set(`POST ${path}`, async (request, response) => {
+      send(response, await work(await readJson(request, { ...REQUEST, bytes })));
+    });
+  };
+  routes.set("GET /api/overview", async (_request, response) => {
+    const known = rankers.map(({ name, summary, settings }) => ({ name, summary, settings }));
+    send(response, { rankers: known, catalogs: shelf.catalogs(), sets: shelf.sets() } satisfies Overview);
+  });
+  answer("/api/open", async (body) => {
+    const { catalog } = requests.catalog(body);
+    await shelf.open(catalog);
+    return shelf.catalogs().find(({ id }) => id === catalog);
+  });
+  answer("/api/renew", async (body) => {
+    const { catalog } = requests.catalog(body);
+    await shelf.renew(catalog);
+    return shelf.catalogs().find(({ id }) => id === catalog);
+  });
+  answer("/api/rank", async (body) => {
+    const { catalog, ...asked } = requests.rank(body);
+    const { workshop } = await shelf.open(catalog);
+    return { columns: await workshop.rank(asked) };
+  });
+  answer("/api/queries", (body) => ({ queries: shelf.queries(requests.set(body).set) }));
+  answer("/api/snippet", (body) => ({ text: snippetOf(requests.column(body)) }));
+  answer("/api/catalogs", (body) => shelf.addCatalog(requests.upload(body)), uploadBytes);
+  answer("/api/sets", (body) => shelf.addSet(requests.upload(body)), uploadBytes);
+  routes.set("POST /api/evaluate", async (request, response) => {
+    const { catalog, set, columns } = requests.evaluate(await readJson(request, REQUEST));
+    const queries = shelf.queries(set);
+    const { workshop } = await shelf.open(catalog);
+    response.writeHead(200, { "content-type": "application/x-ndjson" });
+    const write = (line: EvaluationLine): void => void response.write(`${JSON.stringify(line)}\n`);
+    // A page that cancels, or is closed, hangs up.
+    const gone = new AbortController();
+    response.once("close", () => gone.abort());
+    try {
+      const result = await workshop.evaluate(
+        { queries, columns },
+        (progress) => write({ progress }),
+        gone.signal,
+      );
+      write({ result });
+    } catch (thrown) {
+      write({ error: GatewayError.from(thrown).message });
+    }
+    response.end();
+  });
+  return routes;
+}
+
+function send(response: ServerResponse, value: unknown): void {
+  response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(value));
+}
+
+/** What our own errors say is meant for whoever sits here. */
+function asRefusal(thrown: unknown): unknown {
+  return GatewayError.is(thrown) ? new Refusal(400, thrown.message) : thrown;
+}
+
+function listen(server: Server, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once("error", (cause: NodeJS.ErrnoException) => {
+      const why = cause.code === "EADDRINUSE" ? "is already in use" : "cannot be opened";
+      reject(new GatewayError("CONFIG_INVALID", `The port ${port} ${why}.`, { cause }));
+    });
+    server.listen(port, HOST, () => resolve((server.address() as { port: number }).port));
+  });
+}

@@ -1,0 +1,45 @@
+import { parentPort, workerData } from "node:worker_threads";
+import type { Tool } from "../core/mod.ts";
+import { createBench } from "./bench.ts";
+import { evaluate } from "./evaluation.ts";
+import type { Column, ColumnAnswer, Evaluation, LabelledQuery, Progress, RankRequest } from "./protocol.ts";
+
+/** What a worker is asked. */
+export type WorkerTask =
+  | { readonly id: number; readonly rank: Pick<RankRequest, "query" | "columns" | "limit"> }
+  | {
+      readonly id: number;
+      readonly evaluate: { readonly queries: readonly LabelledQuery[]; readonly columns: readonly Column[] };
+    };
+
+/** What a worker says: how far it is, and at last what came of it. */
+export type WorkerReply =
+  | { readonly id: number; readonly progress: Progress }
+  | { readonly id: number; readonly value: readonly ColumnAnswer[] | Evaluation }
+  | { readonly id: number; readonly error: string };
+
+// Ranking is done beside the thread that serves the page, so that the page can always cancel it.
+const { tools } = workerData as { readonly tools: readonly Tool[] };
+const bench = createBench(tools);
+const ids = new Set(tools.map(({ id }) => id));
+const reply = (message: WorkerReply): void => parentPort?.postMessage(message);
+
+parentPort?.on("message", (task: WorkerTask) => {
+  run(task).then(
+    (value) => reply({ id: task.id, value }),
+    (thrown: unknown) =>
+      reply({ id: task.id, error: thrown instanceof Error ? thrown.message : "It failed." }),
+  );
+});
+
+function run(task: WorkerTask): Promise<readonly ColumnAnswer[] | Evaluation> {
+  if ("rank" in task) return bench.rank(task.rank);
+  const { queries, columns } = task.evaluate;
+  return evaluate({
+    bench: () => createBench(tools),
+    queries,
+    columns,
+    knows: (id) => ids.has(id),
+    onProgress: (progress) => reply({ id: task.id, progress }),
+  });
+}
