@@ -1,0 +1,127 @@
+import { execFile } from "node:child_process";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { createGateway, type ToolDefinition } from "../../core/mod.ts";
+import { cache } from "../../plugins/cache/mod.ts";
+import { definitionHash, type ServerConfig } from "../../plugins/sources/mod.ts";
+import { placeOf } from "../../plugins/upstreams/fleet.ts";
+import { createSnapshot } from "../../plugins/upstreams/snapshot.ts";
+
+const ROUNDS = 7;
+const child = fileURLToPath(new URL(`./_first-search${import.meta.url.slice(-3)}`, import.meta.url));
+
+interface Sample {
+  readonly ok: boolean;
+  readonly ms: number;
+  readonly cpuMs: number;
+  readonly memoryMb: number;
+  readonly tools: number;
+}
+
+/** From a cold start to the first answered search, with a thousand servers remembered, and with dead ones among them. */
+export async function catalog(): Promise<void> {
+  const home = await mkdtemp(join(tmpdir(), "toolpipe-bench-"));
+  try {
+    const subjects = [
+      { name: "no server", tools: 0, file: await prepare(home, "none", 0, 0) },
+      { name: "1,000 servers × 10 tools", tools: 10_000, file: await prepare(home, "known", 1000, 0) },
+      { name: "the same and 100 dead servers", tools: 10_000, file: await prepare(home, "dead", 1000, 100) },
+    ];
+    const samples = new Map<string, Sample[]>(subjects.map(({ name }) => [name, []]));
+    for (let round = 0; round < ROUNDS; round++) {
+      for (const { name, file, tools } of subjects) {
+        samples.get(name)?.push(await firstSearch(home, file, tools));
+      }
+    }
+    process.stdout.write(
+      "| from spawn to the first answered search | ms | CPU ms | MB | tools |\n|---|--:|--:|--:|--:|\n",
+    );
+    for (const [name, taken] of samples) {
+      const median = (key: "ms" | "cpuMs" | "memoryMb"): string =>
+        (taken.map((sample) => sample[key]).toSorted((a, b) => a - b)[ROUNDS >> 1] ?? Number.NaN).toFixed(0);
+      process.stdout.write(
+        `| ${name} | ${median("ms")} | ${median("cpuMs")} | ${median("memoryMb")} | ${taken[0]?.tools} |\n`,
+      );
+    }
+  } finally {
+    await rm(home, { recursive: true });
+  }
+}
+
+async function firstSearch(home: string, file: string, tools: number): Promise<Sample> {
+  const env = { ...process.env, TOOLPIPE_HOME: home };
+  const { stdout } = await promisify(execFile)(process.execPath, [child, file], { env });
+  const sample = JSON.parse(stdout) as Sample;
+  if (!sample.ok || sample.tools !== tools)
+    throw new Error(`The search was not answered from ${tools} tools.`);
+  return sample;
+}
+
+/** A config of so many servers that are in the snapshot, and so many that never answer and are not. */
+async function prepare(home: string, name: string, known: number, dead: number): Promise<string> {
+  const folder = join(home, name);
+  await mkdir(folder);
+  const file = join(folder, "toolpipe.config.json");
+  const mcpServers: Record<string, { command: string; args: string[] }> = {};
+  for (let index = 0; index < known; index++)
+    mcpServers[`server-${index}`] = { command: "true", args: [String(index)] };
+  for (let index = 0; index < dead; index++)
+    mcpServers[`dead-${index}`] = { command: "sleep", args: [String(1000 + index)] };
+  await writeFile(file, JSON.stringify({ mcpServers }));
+
+  const keeper = await createGateway({ plugins: [cache({ folder: join(home, "cache") })] });
+  if (!keeper.services.cache) throw new Error("There is no cache.");
+  const snapshot = createSnapshot(keeper.services.cache, file);
+  for (let index = 0; index < known; index++) {
+    const { command = "", args = [] } = mcpServers[`server-${index}`] ?? {};
+    const config: ServerConfig = {
+      name: `server-${index}`,
+      connection: { type: "stdio", command, args, env: {} },
+      origin: { source: "inline", file, scope: "config" },
+    };
+    snapshot.keep(placeOf(config), {
+      hash: definitionHash(config),
+      savedAt: Date.now(),
+      info: { name: config.name },
+      listing: { tools: toolsOf(index), rejected: [], resources: [], resourceTemplates: [], prompts: [] },
+    });
+  }
+  await snapshot.flush();
+  await keeper.close();
+  return file;
+}
+
+const verbs = ["list", "get", "create", "update", "delete", "search", "export", "import", "watch", "close"];
+const nouns = [
+  "issues",
+  "files",
+  "invoices",
+  "messages",
+  "events",
+  "pages",
+  "users",
+  "orders",
+  "tickets",
+  "charts",
+];
+
+function toolsOf(server: number): ToolDefinition[] {
+  const noun = nouns[server % nouns.length];
+  return verbs.map((verb) => ({
+    name: `${verb}_${noun}`,
+    description: `${verb} ${noun} of the workspace ${server}, by owner, state and date, a page at a time.`,
+    inputSchema: {
+      type: "object",
+      properties: {
+        owner: { type: "string", description: "Whose they are" },
+        state: { type: "string", enum: ["open", "closed", "all"], description: "Which of them" },
+        since: { type: "string", description: "Only those changed since this date" },
+        page: { type: "integer", description: "Which page, from 1" },
+      },
+      required: ["owner"],
+    },
+  }));
+}

@@ -1,0 +1,24 @@
+// Each benchmark is loaded when it is asked for: one must not pay for what another imports.
+const benchmarks: Readonly<Record<string, () => Promise<void>>> = {
+  audit: async () => (await import("./audit.ts")).audit(),
+  catalog: async () => (await import("./catalog.ts")).catalog(),
+  guard: async () => (await import("./guard.ts")).guardOverhead(),
+  openapi: async () => (await import("./openapi.ts")).openapi(),
+  pipeline: async () => (await import("./pipeline.ts")).pipeline(),
+  quality: async () => (await import("./quality.ts")).quality(),
+  search: async () => (await import("./search.ts")).search(),
+};
+
+const names = process.argv.slice(2);
+for (const name of names.length > 0 ? names : Object.keys(benchmarks)) {
+  const benchmark = benchmarks[name];
+  if (!benchmark) {
+    process.stderr.write(
+      `There is no benchmark "${name}". There are: ${Object.keys(benchmarks).join(", ")}.\n`,
+    );
+    process.exitCode = 1;
+    break;
+  }
+  process.stdout.write(`\n## ${name} (${process.release.name} ${process.version})\n\n`);
+  await benchmark();
+}
