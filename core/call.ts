@@ -15,6 +15,12 @@ export interface Progress {
   readonly message?: string;
 }
 
+/** Answers to what a tool asked when it was called before, and where it was then, both as they came. */
+export interface CallInput {
+  readonly responses?: unknown;
+  readonly state?: unknown;
+}
+
 /** What a caller asks for. */
 export interface CallRequest {
   /** The id of the tool: `server:name`. */
@@ -27,6 +33,8 @@ export interface CallRequest {
   readonly onProgress?: (progress: Progress) => void;
   /** The `_meta` of the request: trace context, idempotency key and the like. */
   readonly meta?: Readonly<JsonObject>;
+  /** What a client brings with a request that it makes again, because it was asked something the first time. */
+  readonly input?: CallInput;
   /** The call this one is made for. Actor, cancellation, progress and meta are taken from it where they are not given. */
   readonly parent?: Call;
 }
@@ -67,6 +75,7 @@ export class Call {
   readonly toolId: string;
   readonly actor: Actor;
   readonly meta: Readonly<JsonObject>;
+  readonly input: CallInput | undefined;
   readonly parent: Call | undefined;
   /** When it began, in milliseconds since 1970. */
   readonly startedAt: number = Date.now();
@@ -97,6 +106,7 @@ export class Call {
     this.parent = parent;
     this.actor = request.actor ?? parent?.actor ?? localUser;
     this.meta = request.meta ?? parent?.meta ?? noMeta;
+    this.input = request.input ?? parent?.input;
     this.#onProgress = request.onProgress ?? parent?.report.bind(parent);
   }
 

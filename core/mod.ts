@@ -6,6 +6,7 @@
 export {
   type Actor,
   Call,
+  type CallInput,
   type CallRequest,
   cancelledBy,
   localUser,

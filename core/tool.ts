@@ -61,6 +61,10 @@ export interface ToolResult {
   readonly structuredContent?: unknown;
   readonly isError?: boolean;
   readonly _meta?: JsonObject;
+  /** `input_required` where this is no answer but questions of a server, which a client answers by calling again. */
+  readonly resultType?: string;
+  readonly inputRequests?: unknown;
+  readonly requestState?: unknown;
 }
 
 /** A result of one text block. */
