@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig, type ViteUserConfig } from "vitest/config";
 
@@ -17,7 +18,9 @@ const config: ViteUserConfig = defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
     setupFiles: ["test/_helpers/seed.ts", "test/_helpers/own-home.ts"],
-    testTimeout: 20_000,
+    testTimeout: 30_000,
+    // Most tests wait for processes: a machine of two cores is not busy with one of them.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
     coverage: {
       include: ["core/**/*.ts", "plugins/**/*.ts", "presets/**/*.ts"],
       reporter: ["text-summary", "json-summary"],

@@ -80,7 +80,7 @@ export function testAuditSink(name: string, open: () => Promise<SinkUnderTest>):
       const { sink, read } = await open();
       const began = performance.now();
       await sink.write(record(1), { soon: true });
-      expect(performance.now() - began).toBeLessThan(2_000);
+      expect(performance.now() - began).toBeLessThan(10_000);
       expect(await read()).toHaveLength(1);
       await sink.close();
     });

@@ -202,7 +202,7 @@ export function testRanker(
       );
       const began = performance.now();
       expect(Array.isArray(await hitsOf(ranker, query))).toBe(true);
-      expect(performance.now() - began).toBeLessThan(2_000);
+      expect(performance.now() - began).toBeLessThan(10_000);
     });
   });
 }

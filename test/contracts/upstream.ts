@@ -88,7 +88,7 @@ export function upstreamContract(name: string, open: (events: UpstreamEvents) =>
       const began = performance.now();
       const call = upstream.call("wait", {}, { timeoutMs: 300, onProgress: () => {} });
       await expect(call).rejects.toMatchObject({ name: "GatewayError", code: "TIMEOUT", data: { ms: 300 } });
-      expect(performance.now() - began).toBeLessThan(3_000);
+      expect(performance.now() - began).toBeLessThan(10_000);
     });
 
     test("tells of changed lists", async () => {

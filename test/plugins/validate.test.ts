@@ -209,7 +209,7 @@ test("the arguments a tool gets are those that were checked, unchanged", async (
 async function quickly<T>(work: () => Promise<T>): Promise<T> {
   const began = performance.now();
   const result = await work();
-  expect(performance.now() - began).toBeLessThan(2_000);
+  expect(performance.now() - began).toBeLessThan(10_000);
   return result;
 }
 

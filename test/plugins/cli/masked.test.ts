@@ -75,7 +75,7 @@ describe("a command line", () => {
   ])("half a million characters take no longer than their length (case %#)", (text) => {
     const start = performance.now();
     shownCommand("run", [text]);
-    expect(performance.now() - start).toBeLessThan(2_000);
+    expect(performance.now() - start).toBeLessThan(10_000);
   });
 });
 

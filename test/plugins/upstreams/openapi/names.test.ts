@@ -65,7 +65,7 @@ test("thousands of operations of one name are named at once", () => {
   const operations = Array.from({ length: 3_000 }, () => found("same", "GET", "/same"));
   const before = performance.now();
   expect(new Set(toolNames(operations)).size).toBe(3_000);
-  expect(performance.now() - before).toBeLessThan(5_000);
+  expect(performance.now() - before).toBeLessThan(10_000);
 });
 
 test("of two arguments of one name the later one says where it goes", () => {

@@ -305,5 +305,5 @@ test("parts that hold each other twice over are converted in no time", () => {
   });
   const before = performance.now();
   bodySchema(ref("A"), { A: part("B"), B: part("A") });
-  expect(performance.now() - before).toBeLessThan(5_000);
+  expect(performance.now() - before).toBeLessThan(10_000);
 });
