@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { canonicalJson, sha256 } from "../guard/canonical.ts";
+import { canonicalRecord } from "./_canonical-record.ts";
 import type { AuditNote, AuditRecord, ChainedRecord } from "./sink.ts";
 
 /** What the first record of all has before it. */
@@ -33,7 +34,7 @@ export function createChain(after: string = NOTHING_BEFORE): Chain {
   return {
     link(record) {
       const rest = { ...record, chain, seq: end.seq + 1, prev_hash: end.hash };
-      const canonical = canonicalJson(rest);
+      const canonical = canonicalRecord(rest);
       const hash = sha256(canonical);
       end = { seq: rest.seq, hash };
       // What was hashed is written as it is: turning it into text once more would double the cost.

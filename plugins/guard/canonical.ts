@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import * as crypto from "node:crypto";
 
 /** JSON in its canonical form (RFC 8785): equal values are equal texts, in whatever order their keys came. */
 export function canonicalJson(value: unknown): string {
@@ -14,7 +14,8 @@ export function canonicalJson(value: unknown): string {
   return `{${text}}`;
 }
 
-/** The SHA-256 of a text, as hexadecimal digits. */
-export function sha256(text: string): string {
-  return createHash("sha256").update(text).digest("hex");
-}
+/** The SHA-256 of a text, as hexadecimal digits. In one go where the platform can: it takes half the time. */
+export const sha256: (text: string) => string =
+  typeof crypto.hash === "function"
+    ? (text) => crypto.hash("sha256", text, "hex")
+    : (text) => crypto.createHash("sha256").update(text).digest("hex");

@@ -5,6 +5,7 @@ const benchmarks: Readonly<Record<string, () => Promise<void>>> = {
   guard: async () => (await import("./guard.ts")).guardOverhead(),
   openapi: async () => (await import("./openapi.ts")).openapi(),
   pipeline: async () => (await import("./pipeline.ts")).pipeline(),
+  relay: async () => (await import("./relay.ts")).relay(),
   quality: async () => (await import("./quality.ts")).quality(),
   search: async () => (await import("./search.ts")).search(),
 };

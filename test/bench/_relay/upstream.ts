@@ -1,0 +1,36 @@
+// A server of fifty tools without any library, so that what is measured is the relay and not the server.
+import { toolsOf } from "./tools.ts";
+
+const tools = toolsOf(process.argv[2] ?? "one");
+let rest = "";
+process.stdin.setEncoding("utf8").on("data", (chunk: string) => {
+  const lines = (rest + chunk).split("\n");
+  rest = lines.pop() ?? "";
+  for (const line of lines) receive(JSON.parse(line));
+});
+
+interface Request {
+  readonly id?: number | string;
+  readonly method: string;
+  readonly params?: { readonly arguments?: { readonly text?: string } };
+}
+
+function receive({ id, method, params }: Request): void {
+  if (id === undefined) return;
+  if (method === "initialize") {
+    return answer(id, {
+      protocolVersion: "2025-11-25",
+      capabilities: { tools: {} },
+      serverInfo: { name: "bench", version: "1" },
+    });
+  }
+  if (method === "tools/list") return answer(id, { tools });
+  if (method === "tools/call")
+    return answer(id, { content: [{ type: "text", text: params?.arguments?.text ?? "" }] });
+  const error = { code: -32601, message: `There is no method ${method}.` };
+  process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", id, error })}\n`);
+}
+
+function answer(id: number | string, result: object): void {
+  process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", id, result })}\n`);
+}

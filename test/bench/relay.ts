@@ -1,0 +1,217 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { type ProcessClient, processClient } from "./_relay/process-client.ts";
+import { toolsOf } from "./_relay/tools.ts";
+
+const SERVERS = 20;
+const STARTS = 15;
+const ROUNDS = 7;
+const CALLS = 400;
+const CONCURRENT = 32;
+/** Without the same Node for everything that is measured, nothing could be compared. */
+const node: string = process.env["BENCH_NODE"] ?? process.execPath;
+const here = (file: string): string => fileURLToPath(new URL(file, import.meta.url));
+
+interface Subject {
+  readonly name: string;
+  readonly args: readonly string[];
+  /** What one of its calls looks like. */
+  call(tool: string, text: string): object;
+}
+
+interface Start {
+  readonly ms: number;
+  readonly cpuMs: number;
+}
+
+interface Calls {
+  readonly p50: number;
+  readonly p95: number;
+  readonly cpuMs: number;
+  readonly perSecond: number;
+}
+
+/** What stands between an agent and twenty servers costs: to start, a call, and in memory. Needs Linux. */
+export async function relay(): Promise<void> {
+  const home = await mkdtemp(join(tmpdir(), "toolpipe-bench-"));
+  const env = { ...process.env, TOOLPIPE_HOME: home };
+  try {
+    const subjects = await prepare(home);
+    await warmUp(subjects, env);
+    printStarts(await starts(subjects, env));
+    await printCalls(subjects, env);
+  } finally {
+    await rm(home, { recursive: true, force: true });
+  }
+}
+
+async function prepare(home: string): Promise<readonly Subject[]> {
+  const names = Array.from({ length: SERVERS }, (_, index) => `s${index}`);
+  const upstream = here("./_relay/upstream.js");
+  const mcpServers = Object.fromEntries(
+    names.map((name) => [name, { command: node, args: [upstream, name] }]),
+  );
+  const fleet = join(home, "fleet.json");
+  await writeFile(fleet, JSON.stringify({ servers: mcpServers, tools: names.flatMap(toolsOf) }));
+  const config = async (preset: string): Promise<string> => {
+    const file = join(home, `${preset}.json`);
+    await writeFile(file, JSON.stringify({ preset, mcpServers }));
+    return file;
+  };
+  const cli = here("../../plugins/cli/toolpipe.js");
+  const plain = (name: string, text: string): object => ({ name, arguments: { text } });
+  return [
+    { name: "direct", args: [upstream, "s0"], call: plain },
+    { name: "raw relay, no SDK", args: [here("./_relay/raw-relay.js"), fleet], call: plain },
+    { name: "relay on the SDK", args: [here("./_relay/sdk-relay.js"), fleet], call: plain },
+    {
+      name: "toolpipe, passthrough",
+      args: [cli, "serve", "--config", await config("passthrough")],
+      call: plain,
+    },
+    {
+      name: "toolpipe, anygpt",
+      args: [cli, "serve", "--config", await config("anygpt")],
+      call: (tool, text) => ({
+        name: "execute_tool",
+        arguments: { server: tool.slice(tool.lastIndexOf("_") + 1), tool, arguments: { text } },
+      }),
+    },
+  ];
+}
+
+/** A gateway that has been there before: it knows the tools, and Node has compiled it. */
+async function warmUp(subjects: readonly Subject[], env: NodeJS.ProcessEnv): Promise<void> {
+  for (const { args } of subjects) {
+    if (!args.includes("serve")) continue;
+    for (let time = 0; time < 2; time++) {
+      const { client } = await open(args, env);
+      const until = performance.now() + 60_000;
+      while ((await toolCount(client)) < SERVERS * 50) {
+        if (performance.now() > until) throw new Error("The servers' tools were not read within a minute.");
+        await new Promise((resolve) => setTimeout(resolve, 100));
+      }
+      await client.end();
+    }
+  }
+}
+
+async function toolCount(client: ProcessClient): Promise<number> {
+  const { tools } = (await client.request("tools/list")) as { tools: { name: string }[] };
+  if (tools.length !== 5) return tools.length;
+  const answer = (await client.request("tools/call", {
+    name: "list_mcp_servers",
+    arguments: {},
+  })) as { content: { text: string }[] };
+  const { servers } = JSON.parse(answer.content[0]?.text ?? "{}") as { servers: { tool_count?: number }[] };
+  return servers.reduce((sum, server) => sum + Number(Object.values(server).find(Number.isInteger) ?? 0), 0);
+}
+
+async function open(
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+): Promise<{ client: ProcessClient; ms: number }> {
+  const began = performance.now();
+  const client = processClient(node, args, env);
+  await client.request("initialize", {
+    protocolVersion: "2025-11-25",
+    capabilities: {},
+    clientInfo: { name: "bench", version: "1" },
+  });
+  await client.request("tools/list");
+  return { client, ms: performance.now() - began };
+}
+
+async function starts(subjects: readonly Subject[], env: NodeJS.ProcessEnv): Promise<Map<string, Start[]>> {
+  const samples = new Map<string, Start[]>(subjects.map(({ name }) => [name, []]));
+  for (let round = 0; round < STARTS; round++) {
+    for (const { name, args } of subjects) {
+      const { client, ms } = await open(args, env);
+      samples.get(name)?.push({ ms, cpuMs: client.cpuMs() });
+      await client.end();
+    }
+  }
+  return samples;
+}
+
+function printStarts(samples: ReadonlyMap<string, readonly Start[]>): void {
+  process.stdout.write("| from spawn to `tools/list` | ms | CPU ms |\n|---|--:|--:|\n");
+  for (const [name, taken] of samples) {
+    const ms = median(taken.map((sample) => sample.ms));
+    process.stdout.write(
+      `| ${name} | ${ms.toFixed(0)} | ${median(taken.map(({ cpuMs }) => cpuMs)).toFixed(0)} |\n`,
+    );
+  }
+}
+
+async function printCalls(subjects: readonly Subject[], env: NodeJS.ProcessEnv): Promise<void> {
+  const open_ = await Promise.all(
+    subjects.map(async (subject) => ({ subject, client: (await open(subject.args, env)).client })),
+  );
+  const samples = new Map<string, Calls[]>(subjects.map(({ name }) => [name, []]));
+  for (let round = 0; round < ROUNDS + 1; round++) {
+    for (const { subject, client } of open_) {
+      const taken = await calls(subject, client);
+      // The first round starts servers and lets V8 compile.
+      if (round > 0) samples.get(subject.name)?.push(taken);
+    }
+  }
+  const of = (name: string, key: keyof Calls): number =>
+    median((samples.get(name) ?? []).map((taken) => taken[key]));
+  process.stdout.write(
+    "\n| a call | p50 ms | × direct | p95 ms | CPU ms | calls/s at 32 | ÷ direct | MB after |\n|---|--:|--:|--:|--:|--:|--:|--:|\n",
+  );
+  for (const { subject, client } of open_) {
+    const { name } = subject;
+    const cells = [
+      of(name, "p50").toFixed(3),
+      (of(name, "p50") / of("direct", "p50")).toFixed(2),
+      of(name, "p95").toFixed(3),
+      of(name, "cpuMs").toFixed(3),
+      of(name, "perSecond").toFixed(0),
+      (of(name, "perSecond") / of("direct", "perSecond")).toFixed(2),
+      client.memoryMb().toFixed(0),
+    ];
+    process.stdout.write(`| ${name} | ${cells.join(" | ")} |\n`);
+    await client.end();
+  }
+}
+
+async function calls({ call }: Subject, client: ProcessClient): Promise<Calls> {
+  const tool = "get_files_s0";
+  const took: number[] = [];
+  for (let index = 0; index < CALLS; index++) {
+    const began = performance.now();
+    await ask(`one ${index}`);
+    took.push(performance.now() - began);
+  }
+  const before = client.cpuMs();
+  const began = performance.now();
+  let next = 0;
+  const caller = async (): Promise<void> => {
+    while (next < CALLS * 4) await ask(`many ${next++}`);
+  };
+  await Promise.all(Array.from({ length: CONCURRENT }, caller));
+  const ms = performance.now() - began;
+  took.sort((a, b) => a - b);
+  return {
+    p50: took[took.length >> 1] ?? Number.NaN,
+    p95: took[Math.floor(took.length * 0.95)] ?? Number.NaN,
+    cpuMs: (client.cpuMs() - before) / (CALLS * 4),
+    perSecond: (CALLS * 4 * 1_000) / ms,
+  };
+
+  /** Every caller must get its own answer. */
+  async function ask(text: string): Promise<void> {
+    const { content } = (await client.request("tools/call", call(tool, text))) as {
+      content: { text: string }[];
+    };
+    if (content[0]?.text !== text) throw new Error(`Asked for "${text}", answered "${content[0]?.text}".`);
+  }
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
+}
