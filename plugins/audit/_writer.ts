@@ -83,7 +83,7 @@ export function createWriter(path: string): Writer {
     const { end, link } = chain;
     const notes = [note("tail_cut", cut), note("records_lost", lost)].filter(({ count }) => count > 0);
     const records = [...notes, ...batch.map(({ record }) => record)];
-    const lines = records.map((record) => `${link(record).text}\n`);
+    const lines = records.map((record) => `${link(record)}\n`);
     try {
       if (!found.shrunk || !(await isAddedTo(recent, lines))) await file.append(lines.join(""));
     } catch (error) {

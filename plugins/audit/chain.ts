@@ -1,24 +1,18 @@
 import { randomBytes } from "node:crypto";
 import { canonicalJson, sha256 } from "../guard/canonical.ts";
 import { canonicalRecord } from "./_canonical-record.ts";
-import type { AuditNote, AuditRecord, ChainedRecord } from "./sink.ts";
+import type { AuditNote, AuditRecord } from "./sink.ts";
 
 /** What the first record of all has before it. */
 export const NOTHING_BEFORE: string = "0".repeat(64);
 
 /** Puts records one behind the other. */
 export interface Chain {
-  link(record: AuditRecord | AuditNote): Linked;
+  /** Gives a record its place, and returns it as JSON. Fields that no record has are left out. */
+  link(record: AuditRecord | AuditNote): string;
   /** Where it is; to go back there, if what was linked since could not be written. */
   readonly end: ChainEnd;
   goBack(to: ChainEnd): void;
-}
-
-/** A record that has its place. */
-export interface Linked {
-  readonly record: ChainedRecord;
-  /** The same as JSON. */
-  readonly text: string;
 }
 
 /** The last record of a chain. */
@@ -33,12 +27,12 @@ export function createChain(after: string = NOTHING_BEFORE): Chain {
   let end: ChainEnd = { seq: 0, hash: after };
   return {
     link(record) {
-      const rest = { ...record, chain, seq: end.seq + 1, prev_hash: end.hash };
-      const canonical = canonicalRecord(rest);
+      const seq = end.seq + 1;
+      const canonical = canonicalRecord(record, { chain, seq, prev_hash: end.hash });
       const hash = sha256(canonical);
-      end = { seq: rest.seq, hash };
+      end = { seq, hash };
       // What was hashed is written as it is: turning it into text once more would double the cost.
-      return { record: { ...rest, hash }, text: `${canonical.slice(0, -1)},"hash":"${hash}"}` };
+      return `${canonical.slice(0, -1)},"hash":"${hash}"}`;
     },
     get end() {
       return end;

@@ -16,7 +16,7 @@ export function memorySink(limit = 1_000): MemorySink {
     records,
     write(record) {
       if (closed) return;
-      records.push(chain.link(record).record as AuditRecord & ChainedRecord);
+      records.push(JSON.parse(chain.link(record)) as AuditRecord & ChainedRecord);
       if (records.length > limit) records.shift();
     },
     close() {
