@@ -1,5 +1,7 @@
 #!/usr/bin/env node
-import { toolpipe } from "./commands.ts";
-import { runAsProcess } from "./main.ts";
+import { keepCompiled } from "./_keep-compiled.ts";
 
+// Before anything else is loaded: only what comes after it is kept.
+keepCompiled();
+const [{ toolpipe }, { runAsProcess }] = await Promise.all([import("./commands.ts"), import("./main.ts")]);
 await runAsProcess(toolpipe, ["serve"]);

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type ProcessClient, processClient } from "./_relay/process-client.ts";
 import { toolsOf } from "./_relay/tools.ts";
+import { fromRoot } from "./_root.ts";
 
 const SERVERS = 20;
 const STARTS = 15;
@@ -60,7 +61,7 @@ async function prepare(home: string): Promise<readonly Subject[]> {
     await writeFile(file, JSON.stringify({ preset, mcpServers }));
     return file;
   };
-  const cli = here("../../plugins/cli/toolpipe.js");
+  const cli = fromRoot("dist/plugins/cli/toolpipe.js");
   const plain = (name: string, text: string): object => ({ name, arguments: { text } });
   return [
     { name: "direct", args: [upstream, "s0"], call: plain },
