@@ -52,8 +52,10 @@ export function claimKeys(
         `${key}: there is no such option${hint ? `; did you mean "${hint}"?` : ""}`,
       );
     }
-    // A list cannot be all the options of a plugin: it is the one option that has the plugin's name.
-    const given = plugin.name === key && !Array.isArray(value) ? value : { [key]: value };
+    // A list cannot be all the options of a plugin: it is the one option that has the plugin's name. So is a text,
+    // where the plugin takes one.
+    const isOne = Array.isArray(value) || (typeof value === "string" && plugin.takesText);
+    const given = plugin.name === key && !isOne ? value : { [key]: value };
     if (typeof given !== "object" || given === null) {
       throw new GatewayError(
         "CONFIG_INVALID",

@@ -18,6 +18,8 @@ export interface Plugin<Name extends string = string, Options = never> {
    * the plugin's own name holds all of its options.
    */
   readonly keys?: readonly string[] | undefined;
+  /** Whether a text may stand for all of its options, which is then the option of the plugin's own name. */
+  readonly takesText?: boolean | undefined;
   /**
    * Prepares the plugin and returns its hooks. What it opens here, its `close` hook closes. A source adds
    * its tools in `ready`: only then can every plugin enrich them.
@@ -35,6 +37,7 @@ export interface PluginDefinition<Name extends string, Input, Output> {
   readonly order?: PluginOrder;
   readonly needs?: readonly string[];
   readonly keys?: readonly string[];
+  readonly takesText?: boolean;
   setup(gateway: Gateway, options: Output): MaybePromise<Partial<Hooks> | void>;
 }
 
@@ -67,7 +70,7 @@ export interface PluginFactory<Name extends string = string, Input = Record<neve
 export function definePlugin<const Name extends string, Input = Record<never, never>, Output = Input>(
   definition: PluginDefinition<Name, Input, Output>,
 ): PluginFactory<Name, Input, Output> {
-  const { name, order, needs, keys, setup } = definition;
+  const { name, order, needs, keys, takesText, setup } = definition;
   if (typeof name !== "string" || name === "")
     throw new GatewayError("PLUGIN_INVALID", "A plugin needs a name.");
   if (typeof setup !== "function")
@@ -90,6 +93,7 @@ export function definePlugin<const Name extends string, Input = Record<never, ne
       order,
       needs,
       keys,
+      takesText,
       setup: (gateway) => setup.call(definition, gateway, parsed.output),
       configure: (overrides) => make({ ...(given as object), ...overrides }),
     };

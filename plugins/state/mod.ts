@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import * as v from "valibot";
-import { definePlugin, type PluginFactory } from "../../core/mod.ts";
+import { definePlugin, GatewayError, type PluginFactory } from "../../core/mod.ts";
 import { fileStore } from "./file.ts";
 import { stateFolder } from "./folders.ts";
-import type { StateStore } from "./store.ts";
+import { STATE_UNAVAILABLE, type StateStore } from "./store.ts";
 
 export { fileStore } from "./file.ts";
 export { cacheFolder, type Environment, stateFolder } from "./folders.ts";
@@ -27,25 +27,63 @@ declare module "../../core/gateway.ts" {
 export interface StateOptions {
   /** The folder of the files; one in the person's state folder by default. */
   readonly folder?: string;
-  /** Where state is kept, in place of files. */
+  /**
+   * A Redis that gateways on many machines share, in place of files: `redis://…` or `rediss://…`. Variables of the
+   * environment (`${REDIS_PASSWORD}`) may stand in it.
+   */
+  readonly state?: string;
+  /** Where state is kept, in place of both. */
   readonly store?: StateStore;
 }
 
 const options = v.strictObject({
   folder: v.optional(v.string()),
+  state: v.optional(
+    v.pipe(v.string(), v.regex(/^rediss?:\/\//, "an address that begins with redis:// or rediss://")),
+  ),
   store: v.optional(v.custom<StateStore>(isStore, "a state store")),
 });
 
 /** Keeps what must survive a restart. Nothing is written before a plugin has something to keep. */
 export const state: PluginFactory<"state", StateOptions> = definePlugin({
   name: "state",
+  keys: ["state"],
+  takesText: true,
   options: options as v.GenericSchema<StateOptions, StateOptions>,
-  setup(gateway, { folder = undefined, store = undefined }) {
-    const kept = store ?? fileStore(folder ?? join(stateFolder(), "store"));
+  async setup(gateway, { folder, state: address, store }) {
+    const shared = address === undefined ? undefined : await openRedis(address);
+    const kept = store ?? shared?.store ?? fileStore(folder ?? join(stateFolder(), "store"));
     gateway.services.state = kept;
-    return { close: () => kept.close() };
+    return {
+      ready() {
+        if (shared?.isThere === false) gateway.report(new GatewayError(STATE_UNAVAILABLE, NOT_THERE));
+      },
+      close: () => kept.close(),
+    };
   },
 });
+
+const NOT_THERE = "Redis cannot be reached: until it can be, nothing is done that needs to be remembered.";
+
+/** One that is not there now may come; one that throws keys away is none. */
+async function openRedis(address: string): Promise<{ store: StateStore; isThere: boolean }> {
+  const { redisStore } = await import("./redis.ts");
+  const store = redisStore(withVariables(address));
+  try {
+    return { store, isThere: await store.isThere() };
+  } catch (thrown) {
+    await store.close();
+    throw thrown;
+  }
+}
+
+function withVariables(address: string): string {
+  return address.replace(/\$\{(\w+)\}/g, (_, name: string) => {
+    const value = process.env[name];
+    if (value !== undefined) return encodeURIComponent(value);
+    throw new GatewayError("CONFIG_INVALID", `state: the variable ${name} is not set.`);
+  });
+}
 
 function isStore(value: unknown): value is StateStore {
   const store = value as Partial<StateStore> | null;

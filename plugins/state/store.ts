@@ -5,6 +5,7 @@ import {
   type JsonObject,
   type MaybePromise,
 } from "../../core/mod.ts";
+import type { RateLimiter } from "../guard/rate.ts";
 
 /** The state cannot be read or written now. */
 export const STATE_UNAVAILABLE: ErrorKind = defineError("STATE_UNAVAILABLE", { retry: true });
@@ -30,6 +31,10 @@ export interface StateEntry {
 export interface StateStore {
   /** True if what is kept is gone with the process. */
   readonly volatile?: boolean | undefined;
+  /** True if processes on other machines may share it, of which nobody here can tell whether they still run. */
+  readonly manyMachines?: boolean | undefined;
+  /** Counts for everybody who shares the store, where it can do so in one step. */
+  readonly limiter?: RateLimiter | undefined;
   /** What there is of a key. What is damaged, or of another format, is not there. */
   get(key: string): Promise<StateEntry | undefined>;
   /** Sets a key that is not there; false if it is. */

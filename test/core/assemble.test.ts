@@ -225,6 +225,11 @@ describe("claimKeys", () => {
     );
   });
 
+  test("a text is the option of the plugin's own name, where the plugin takes one", () => {
+    const plugin = { ...claims("state", "state"), takesText: true };
+    expect(claimKeys([plugin], { state: "redis://host" }, {})).toEqual({ state: { state: "redis://host" } });
+  });
+
   test("all options of a plugin must be an object, and a text in their place is not shown", () => {
     expect(() => claimKeys([claims("cache", "cache")], { cache: "secret" }, {})).toThrow(
       "cache: expected an object of options, found a string",

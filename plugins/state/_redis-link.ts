@@ -1,0 +1,149 @@
+import { once } from "node:events";
+import type { Redis } from "ioredis";
+import { GatewayError } from "../../core/mod.ts";
+import { codeOf } from "./_files.ts";
+import { STATE_UNAVAILABLE } from "./store.ts";
+
+/** A connection to Redis that never lets anybody wait for long. */
+export interface RedisLink {
+  /** Does something, or fails with `STATE_UNAVAILABLE` in time. What failed may have been done all the same. */
+  run<T>(what: "read" | "written", work: (redis: Redis) => Promise<T>): Promise<T>;
+  /** Whether Redis is there; rejects where it is, and may throw something away. */
+  isThere(): Promise<boolean>;
+  close(): Promise<void>;
+}
+
+/** How a link is made. */
+export interface RedisLinkOptions {
+  readonly url: string;
+  /** A decision takes no longer than this. */
+  readonly timeoutMs: number;
+}
+
+/** Once it was not there, others do not wait for it as well, for this long. */
+const DOWN_MS = 250;
+
+/** Opens the connection when it is first needed, and again whenever it was lost. */
+export function redisLink({ url, timeoutMs }: RedisLinkOptions): RedisLink {
+  const place = shown(url);
+  let opening: Promise<Redis> | undefined;
+  let connecting: Promise<unknown> | undefined;
+  let downUntil = 0;
+  let unfit: GatewayError | undefined;
+  let fit = false;
+
+  return {
+    async run(what, work) {
+      try {
+        const redis = await ready();
+        if (!fit) await examine(redis);
+        return await within(work(redis));
+      } catch (cause) {
+        if (GatewayError.is(cause)) throw cause;
+        throw new GatewayError(
+          STATE_UNAVAILABLE,
+          `The state in Redis at ${place} cannot be ${what} (${reasonOf(cause)}).`,
+          {
+            cause,
+          },
+        );
+      }
+    },
+    async isThere() {
+      try {
+        await examine(await ready());
+        return true;
+      } catch (thrown) {
+        if (GatewayError.is(thrown)) throw thrown;
+        return false;
+      }
+    },
+    async close() {
+      const redis = await opening?.catch(() => undefined);
+      redis?.disconnect();
+    },
+  };
+
+  function open(): Promise<Redis> {
+    opening ??= import("ioredis").then(({ Redis }) => {
+      const redis = new Redis(url, {
+        lazyConnect: true,
+        // Its own ways with a Redis that is not there are to keep commands and wait: nobody would be answered.
+        enableOfflineQueue: false,
+        maxRetriesPerRequest: 0,
+        connectTimeout: 2_000,
+        retryStrategy: (times) => Math.min(50 * 2 ** times, 1_000),
+        // A replica takes no writes; the next connection may find the new master.
+        reconnectOnError: (error) => error.message.startsWith("READONLY"),
+      });
+      // What it reports here, whoever needs it is told by `run`.
+      redis.on("error", () => {});
+      redis.on("ready", () => {
+        downUntil = 0;
+        fit = false;
+      });
+      redis.connect().catch(() => {});
+      return redis;
+    });
+    return opening;
+  }
+
+  async function ready(): Promise<Redis> {
+    const redis = await open();
+    if (redis.status === "ready") return redis;
+    if (Date.now() < downUntil) throw new Error("not connected");
+    connecting ??= within(once(redis, "ready"), "not connected")
+      .catch((thrown) => {
+        downUntil = Date.now() + DOWN_MS;
+        throw thrown;
+      })
+      .finally(() => {
+        connecting = undefined;
+      });
+    await connecting;
+    return redis;
+  }
+
+  /** A Redis that may throw a key away would let a call be made twice. */
+  async function examine(redis: Redis): Promise<void> {
+    if (unfit) throw unfit;
+    const memory = await within(redis.info("memory"));
+    const policy = /maxmemory_policy:(\S+)/.exec(memory)?.[1];
+    if (policy !== undefined && policy !== "noeviction") {
+      unfit = new GatewayError(
+        STATE_UNAVAILABLE,
+        `Redis at ${place} may throw state away when it is full (maxmemory-policy ${policy}). Set it to noeviction.`,
+      );
+      throw unfit;
+    }
+    fit = true;
+  }
+
+  async function within<T>(work: Promise<T>, otherwise = "no answer in time"): Promise<T> {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(new Error(otherwise)), timeoutMs);
+    });
+    try {
+      return await Promise.race([work, late]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
+
+/** Where it is, without who we are there. */
+function shown(url: string): string {
+  return URL.canParse(url) ? new URL(url).host : "its address";
+}
+
+/** One word of what went wrong: errors of Redis begin with one. */
+function reasonOf(cause: unknown): string {
+  const code = codeOf(cause);
+  if (code !== undefined) return code;
+  const message = cause instanceof Error ? cause.message : "";
+  return (
+    /^[A-Z]{3,}\b/.exec(message)?.[0] ??
+    (/^(not connected|no answer in time)$/.exec(message)?.[0] || "it failed")
+  );
+}
