@@ -14,7 +14,8 @@ export function resolveRef(ref: unknown, root: unknown): unknown {
   }
 }
 
-function pointed(root: unknown, ref: string): unknown {
+/** What a pointer within a document (`#/a/b`) leads to. */
+export function pointed(root: unknown, ref: string): unknown {
   if (ref !== "#" && !ref.startsWith("#/")) return;
   let value = root;
   for (const part of ref.split("/").slice(1)) {
@@ -41,7 +42,9 @@ const OBJECT_WORDS = ["properties", "additionalProperties", "patternProperties",
 
 /** The types that a schema names or, where it names none, those that its other words are about. */
 export function typesOf(schema: JsonObject): string[] {
-  const named = [schema["type"]].flat().filter((type): type is string => typeof type === "string");
+  const { type: one } = schema;
+  if (typeof one === "string") return [one.toLowerCase()];
+  const named = [one].flat().filter((type): type is string => typeof type === "string");
   if (named.length > 0) return [...new Set(named.map((type) => type.toLowerCase()))];
   const has = (words: readonly string[]): boolean => words.some((word) => Object.hasOwn(schema, word));
   if (has(OBJECT_WORDS)) return ["object"];
@@ -79,4 +82,11 @@ export function propertiesOf(schema: unknown): Property[] {
     schema: inner,
     required: required.includes(name),
   }));
+}
+
+/** Whether a schema says in so many words that it allows nothing. */
+export function isNothing(schema: unknown): boolean {
+  if (!isJsonObject(schema)) return schema === false;
+  const { not } = schema;
+  return not === true || (isJsonObject(not) && Object.keys(not).length === 0);
 }

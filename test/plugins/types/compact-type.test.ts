@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../core/mod.ts";
 import { compactType } from "../../../plugins/types/mod.ts";
+import { anySchema, endlessSchemas } from "./_any-schema.ts";
 import { unparsable } from "./_compiler.ts";
 import { realCatalog } from "./_real-catalog.ts";
 
@@ -135,44 +136,6 @@ describe("what does not fit", () => {
   });
 });
 
-/** Schemas as a stranger may write them: every keyword with every kind of value. */
-const anySchema: fc.Arbitrary<unknown> = fc.letrec((tie) => {
-  const schema = tie("schema");
-  const schemas = fc.array(schema, { maxLength: 3 });
-  const named = fc.dictionary(fc.oneof(fc.string(), fc.constantFrom("a", "b", "constructor")), schema, {
-    maxKeys: 3,
-  });
-  return {
-    schema: fc.oneof(
-      { depthSize: "small", withCrossShrink: true },
-      fc.oneof(fc.boolean(), fc.jsonValue({ maxDepth: 1 }), fc.constant({ type: "string" })),
-      fc.record(
-        {
-          type: fc.oneof(
-            fc.constantFrom("string", "integer", "object", "array", "null", "odd"),
-            fc.array(fc.constantFrom("string", "object", "array", "null", 5)),
-          ),
-          enum: fc.array(fc.jsonValue({ maxDepth: 1 }), { maxLength: 4 }),
-          const: fc.jsonValue({ maxDepth: 1 }),
-          properties: fc.oneof(named, fc.jsonValue({ maxDepth: 1 })),
-          required: fc.oneof(fc.array(fc.constantFrom("a", "b")), fc.jsonValue({ maxDepth: 1 })),
-          additionalProperties: schema,
-          patternProperties: named,
-          items: fc.oneof(schema, schemas),
-          prefixItems: schemas,
-          anyOf: schemas,
-          oneOf: schemas,
-          allOf: schemas,
-          nullable: fc.boolean(),
-          $defs: named,
-          $ref: fc.constantFrom("#", "#/$defs/a", "#/properties/a", "#/anyOf/0", "#/%", "x", 5),
-        },
-        { requiredKeys: [] },
-      ),
-    ),
-  };
-})["schema"] as fc.Arbitrary<unknown>;
-
 test("any schema gives a type of bounded length", () => {
   fc.assert(
     fc.property(anySchema, fc.integer({ min: 60, max: 400 }), (schema, maxLength) => {
@@ -183,17 +146,8 @@ test("any schema gives a type of bounded length", () => {
 });
 
 test("schemas that multiply, or have no end, take no time", () => {
-  const doubled: JsonObject = {};
-  for (let level = 0; level < 40; level++) {
-    const next = { $ref: `#/$defs/d${level + 1}` };
-    doubled[`d${level}`] = { properties: { a: next, b: next }, anyOf: [next, next], allOf: [next, next] };
-  }
-  let nested: JsonObject = text;
-  for (let level = 0; level < 20_000; level++) nested = { anyOf: [nested] };
-  const cyclic: JsonObject = { type: "array" };
-  cyclic["items"] = cyclic;
   const begun = performance.now();
-  for (const schema of [{ $defs: doubled, $ref: "#/$defs/d0" }, nested, cyclic]) {
+  for (const schema of endlessSchemas()) {
     expect(compactType(schema)).toEqual(expect.any(String));
   }
   expect(performance.now() - begun).toBeLessThan(10_000);
