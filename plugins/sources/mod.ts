@@ -33,7 +33,13 @@ export {
   type ServerConfig,
   type StdioConnection,
 } from "./server-config.ts";
-export { fromServerJson } from "./server-json.ts";
+export {
+  type Answers,
+  fromServerJson,
+  type NeedKind,
+  type ServerJsonOptions,
+  type ServerNeed,
+} from "./server-json.ts";
 export type { Dialect, Entries, Location, Place, RawEntry, ReadContext, Reader, Source } from "./source.ts";
 
 /** The sources of a gateway. */

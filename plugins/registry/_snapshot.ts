@@ -1,0 +1,73 @@
+import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { isJsonObject, type JsonObject } from "../../core/mod.ts";
+import { replaceFile } from "../cli/_replace-file.ts";
+import { ifThere } from "../state/_files.ts";
+import { type RegistryEntry, readEntry, writeEntry } from "./entry.ts";
+
+/** All that is known of one registry: one entry a server. */
+export interface Snapshot {
+  readonly registry: string;
+  readonly entries: ReadonlyMap<string, RegistryEntry>;
+  /** What the next sync asks for the changes since; nothing where it has to begin anew. */
+  readonly since: string | undefined;
+  /** When it was written. */
+  readonly syncedAt: number;
+}
+
+const FORMAT = "toolpipe-registry-1";
+
+/** What the files of a registry begin with. */
+export function idOf(registry: string): string {
+  const words = registry.replace(/^https?:\/\//, "").replace(/[^a-zA-Z0-9]+/g, "-");
+  return `${words.slice(0, 40)}-${createHash("sha256").update(registry).digest("hex").slice(0, 12)}`;
+}
+
+/** Reads the snapshot of a registry; nothing where there is none that can be read. */
+export async function readSnapshot(folder: string, registry: string): Promise<Snapshot | undefined> {
+  const text = await ifThere(readFile(fileOf(folder, registry), "utf8"));
+  if (text === undefined) return undefined;
+  const [first = "", ...lines] = text.split("\n");
+  const header = parseLine(first);
+  if (header?.["format"] !== FORMAT || header["registry"] !== registry) return undefined;
+  const entries = new Map<string, RegistryEntry>();
+  for (const line of lines) {
+    // One line that a disk has spoilt does not cost the others.
+    const entry = readEntry(parseLine(line), registry);
+    if (entry) entries.set(entry.name, entry);
+  }
+  const { since, syncedAt, count } = header;
+  // With a hole in it, asking for changes only would never fill it.
+  const isWhole = count === entries.size;
+  return {
+    registry,
+    entries,
+    since: isWhole && typeof since === "string" ? since : undefined,
+    syncedAt: Number(syncedAt) || 0,
+  };
+}
+
+/** Puts a snapshot in the place of the one before. */
+export async function writeSnapshot(folder: string, snapshot: Snapshot): Promise<void> {
+  const { registry, entries, since, syncedAt } = snapshot;
+  const header = { format: FORMAT, registry, since, syncedAt, count: entries.size };
+  const lines = [...entries.values()].map((entry) => `${JSON.stringify(writeEntry(entry))}\n`);
+  const bytes = Buffer.from([`${JSON.stringify(header)}\n`, ...lines].join(""));
+  await replaceFile(fileOf(folder, registry), { bytes, mode: 0o600 });
+}
+
+/** One line of JSON; nothing where it is not a whole object. */
+export function parseLine(line: string): JsonObject | undefined {
+  if (line === "") return undefined;
+  try {
+    const value: unknown = JSON.parse(line);
+    return isJsonObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function fileOf(folder: string, registry: string): string {
+  return join(folder, `${idOf(registry)}.jsonl`);
+}

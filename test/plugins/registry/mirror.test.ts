@@ -1,0 +1,318 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { appendFile, readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { text as readText } from "node:stream/consumers";
+import { describe, expect, onTestFinished, test } from "vitest";
+import {
+  createMirror,
+  createRegistryClient,
+  type Mirror,
+  type MirrorParts,
+  type RegistryEntry,
+} from "../../../plugins/registry/mod.ts";
+import { failureOf } from "../../_helpers/failure.ts";
+import { toolpipeCommand } from "../../_helpers/start-serve.ts";
+import { temporaryFolder } from "../../_helpers/temporary-folder.ts";
+import { body, silence, startRegistry, status, type TestRegistry, type Wire, wire } from "./_registry.ts";
+
+const at = (minute: number): string => new Date(Date.UTC(2026, 0, 1, 0, minute)).toISOString();
+const NOW = Date.UTC(2026, 5, 1);
+
+function mirrorOf(
+  registries: readonly TestRegistry[],
+  folder: string,
+  more: Partial<MirrorParts> = {},
+): Mirror {
+  const client = createRegistryClient(
+    { registries: registries.map(({ url }) => url), pageSize: 10 },
+    { wait: async () => {} },
+  );
+  return createMirror({ client, folder, now: () => NOW, ...more });
+}
+
+const servers = (count: number, meta = {}): Wire[] =>
+  Array.from({ length: count }, (_, index) => wire(`io.github.ann/s${100 + index}`, {}, meta));
+
+async function entriesOf(mirror: Mirror): Promise<ReadonlyMap<string, RegistryEntry>> {
+  const content = await mirror.read();
+  return new Map(content?.entries.map((entry) => [entry.name, entry]));
+}
+
+const sinceOf = (request = ""): string | null =>
+  new URL(request, "http://registry").searchParams.get("updated_since");
+
+describe("a sync", () => {
+  test("asks for everything at first, and then for what has changed since the newest", async () => {
+    const registry = await startRegistry([...servers(25), wire("com.acme/new", {}, { updatedAt: at(90) })]);
+    const mirror = mirrorOf([registry], await temporaryFolder());
+    expect(await mirror.read()).toBeUndefined();
+    const { reports } = await mirror.sync();
+    expect(reports).toEqual([
+      {
+        registry: registry.url,
+        isFull: true,
+        isResumed: false,
+        isWhole: true,
+        total: 26,
+        added: 26,
+        changed: 0,
+        deprecated: 0,
+        deleted: 0,
+        dropped: 0,
+      },
+    ]);
+    expect(registry.requests).toHaveLength(3);
+    expect(sinceOf(registry.requests[0])).toBeNull();
+    registry.entries = [
+      ...registry.entries.slice(2),
+      wire("io.github.ann/s100", { version: "1.1.0" }, { updatedAt: at(100) }),
+      wire(
+        "io.github.ann/s101",
+        {},
+        { updatedAt: at(101), status: "deprecated", statusMessage: "Use s102." },
+      ),
+      wire("com.acme/newest", {}, { updatedAt: at(102) }),
+    ];
+    registry.requests.length = 0;
+    const { reports: second } = await mirror.sync();
+    expect(sinceOf(registry.requests[0])).toBe(at(89));
+    expect(registry.requests).toHaveLength(1);
+    expect(second[0]).toMatchObject({ isFull: false, total: 27, added: 1, changed: 2, deprecated: 1 });
+    const entries = await entriesOf(mirror);
+    expect(entries.get("io.github.ann/s100")?.version).toBe("1.1.0");
+    expect(entries.get("io.github.ann/s101")).toMatchObject({
+      status: "deprecated",
+      statusMessage: "Use s102.",
+    });
+    expect(entries.get("io.github.ann/s110")?.server).toEqual(wire("io.github.ann/s110").server);
+  });
+
+  test("marks what was deleted, also where the registry says nothing of it any more", async () => {
+    const registry = await startRegistry(servers(5));
+    const mirror = mirrorOf([registry], await temporaryFolder());
+    await mirror.sync();
+    const [first, second, ...rest] = registry.entries as [Wire, Wire, ...Wire[]];
+    registry.entries = [
+      wire(first.server.name, {}, { status: "deleted", updatedAt: at(200) }),
+      second,
+      ...rest,
+    ];
+    expect((await mirror.sync()).reports[0]).toMatchObject({ changed: 1, deleted: 1, total: 5 });
+    registry.entries = rest;
+    expect((await mirror.sync({ full: true })).reports[0]).toMatchObject({
+      isFull: true,
+      deleted: 2,
+      total: 5,
+    });
+    expect((await entriesOf(mirror)).get(second.server.name)?.status).toBe("deleted");
+  });
+
+  test("keeps the latest version where a registry sends all of them", async () => {
+    const registry = await startRegistry();
+    const versions = ["1.0.0", "3.0.0", "2.0.0"].map((version) =>
+      wire("com.acme/a", { version }, { isLatest: version === "3.0.0" }),
+    );
+    registry.faults.push(body({ servers: versions, metadata: {} }));
+    const mirror = mirrorOf([registry], await temporaryFolder());
+    await mirror.sync();
+    expect((await entriesOf(mirror)).get("com.acme/a")?.version).toBe("3.0.0");
+  });
+
+  test("follows a registry that has taken the latest version back", async () => {
+    const registry = await startRegistry([wire("com.acme/a", { version: "2.0.0" }, { publishedAt: at(50) })]);
+    const mirror = mirrorOf([registry], await temporaryFolder());
+    await mirror.sync();
+    registry.entries = [wire("com.acme/a", { version: "1.0.0" }, { publishedAt: at(1), updatedAt: at(99) })];
+    await mirror.sync();
+    expect((await entriesOf(mirror)).get("com.acme/a")?.version).toBe("1.0.0");
+  });
+
+  test("never asks for changes since a time at which it was not over yet", async () => {
+    const registry = await startRegistry([wire("com.acme/a", {}, { updatedAt: "2999-01-01T00:00:00Z" })]);
+    registry.now = () => Date.UTC(2026, 1, 1, 12, 0);
+    const mirror = mirrorOf([registry], await temporaryFolder());
+    await mirror.sync();
+    await mirror.sync();
+    expect(sinceOf(registry.requests[1])).toBe("2026-02-01T11:59:00.000Z");
+  });
+
+  test("counts what cannot be used, and tells how far it is", async () => {
+    const registry = await startRegistry(servers(12));
+    registry.faults.push(body({ servers: [null, wire("com.acme/a")], metadata: { nextCursor: "io" } }));
+    const told: number[] = [];
+    const mirror = mirrorOf([registry], await temporaryFolder());
+    const { reports } = await mirror.sync({ onProgress: ({ servers: count }) => void told.push(count) });
+    expect(told).toEqual([1, 11, 13]);
+    expect(reports[0]).toMatchObject({ total: 13, dropped: 1 });
+  });
+
+  test("of a registry that cannot be asked does not cost the others", async () => {
+    const [broken, good] = [await startRegistry(), await startRegistry(servers(3))];
+    broken.faults.push(status(500));
+    const mirror = mirrorOf([broken, good], await temporaryFolder());
+    const { reports, troubles } = await mirror.sync();
+    expect(reports.map(({ registry }) => registry)).toEqual([good.url]);
+    expect(troubles.map(({ code }) => code)).toEqual(["REGISTRY_UNAVAILABLE"]);
+    const content = await mirror.read();
+    expect(content?.entries).toHaveLength(3);
+    expect(content?.syncedAt).toBeUndefined();
+  });
+
+  test("stops at a list without end, and asks for everything the next time", async () => {
+    const registry = await startRegistry(servers(100));
+    const mirror = mirrorOf([registry], await temporaryFolder(), { maxBytes: 8_000 });
+    const { reports } = await mirror.sync();
+    expect(reports[0]?.isWhole).toBe(false);
+    expect(reports[0]?.total).toBeLessThan(100);
+    registry.requests.length = 0;
+    await mirror.sync();
+    expect(sinceOf(registry.requests[0])).toBeNull();
+  });
+});
+
+describe("a sync that ended early", () => {
+  test("is gone on with, and what was there before can be read meanwhile", async () => {
+    const folder = await temporaryFolder();
+    const registry = await startRegistry(servers(35));
+    const mirror = mirrorOf([registry], folder);
+    await mirror.sync();
+    registry.entries = servers(45, { updatedAt: at(10), publishedAt: at(10) });
+    registry.faults.push("none", "none", status(500));
+    expect((await mirror.sync({ full: true })).troubles).toHaveLength(1);
+    expect((await mirror.read())?.entries).toHaveLength(35);
+    registry.requests.length = 0;
+    const { reports } = await mirror.sync({ full: true });
+    expect(reports[0]).toMatchObject({ isResumed: true, isFull: true, total: 45, added: 10, changed: 35 });
+    expect(registry.requests).toHaveLength(3);
+    expect(registry.requests[0]).toContain("cursor=io.github.ann%2Fs119");
+    expect((await readdir(folder)).filter((name) => !name.endsWith(".jsonl"))).toEqual([]);
+  });
+
+  test("begins anew where the registry has forgotten the cursor", async () => {
+    const registry = await startRegistry(servers(25));
+    const mirror = mirrorOf([registry], await temporaryFolder());
+    registry.faults.push("none", status(500));
+    await mirror.sync();
+    registry.faults.push(status(400));
+    const { reports } = await mirror.sync();
+    expect(reports[0]).toMatchObject({ isResumed: false, total: 25 });
+  });
+
+  test("is not gone on with where other changes are wanted now", async () => {
+    const registry = await startRegistry(servers(25));
+    const mirror = mirrorOf([registry], await temporaryFolder());
+    registry.faults.push("none", status(500));
+    await mirror.sync();
+    await mirror.sync();
+    registry.faults.push(status(500));
+    await mirror.sync();
+    expect((await mirror.sync({ full: true })).reports[0]).toMatchObject({ isResumed: false, total: 25 });
+  });
+
+  test("by a kill is gone on with by the next process, without its last half line", async () => {
+    const home = await temporaryFolder();
+    const registry = await startRegistry(servers(250));
+    registry.faults.push("none", "none", silence);
+    const [command, ...args] = toolpipeCommand;
+    const child = spawn(command, [...args, "registry", "sync", "--registry", registry.url], {
+      env: { ...process.env, TOOLPIPE_HOME: home },
+      stdio: "ignore",
+    });
+    onTestFinished(() => void child.kill("SIGKILL"));
+    await expect.poll(() => registry.requests.length, { timeout: 45_000 }).toBe(3);
+    child.kill("SIGKILL");
+    await once(child, "close");
+    const folder = join(home, "cache", "registry");
+    const [part = ""] = (await readdir(folder)).filter((name) => name.endsWith(".part"));
+    await appendFile(join(folder, part), '{"server":{"name":"io.github.ann/half');
+    registry.requests.length = 0;
+    const { reports } = await mirrorOf([registry], folder).sync();
+    expect(reports[0]).toMatchObject({ isResumed: true, total: 250, added: 250 });
+    expect(registry.requests[0]).toContain("cursor=io.github.ann%2Fs299");
+    expect(await readdir(folder)).toHaveLength(1);
+  }, 60_000);
+
+  test.skipIf(process.platform === "win32")(
+    "by an interrupt says so, and is gone on with",
+    async () => {
+      const home = await temporaryFolder();
+      const registry = await startRegistry(servers(250));
+      registry.faults.push("none", silence);
+      const [command, ...args] = toolpipeCommand;
+      const child = spawn(command, [...args, "registry", "sync", "--registry", registry.url], {
+        env: { ...process.env, TOOLPIPE_HOME: home },
+        stdio: ["ignore", "ignore", "pipe"],
+      });
+      onTestFinished(() => void child.kill("SIGKILL"));
+      const told = readText(child.stderr);
+      await expect.poll(() => registry.requests.length, { timeout: 45_000 }).toBe(2);
+      child.kill("SIGINT");
+      const [code, signal] = await once(child, "close");
+      // Deno takes this code for the signal itself.
+      expect([130, "SIGINT"]).toContain(code ?? signal);
+      expect(await told).toBe("Interrupted. The next sync goes on from here.\n");
+      const { reports } = await mirrorOf([registry], join(home, "cache", "registry")).sync();
+      expect(reports[0]).toMatchObject({ isResumed: true, total: 250 });
+    },
+    60_000,
+  );
+
+  test("is left alone while its process lives: two at once each do the whole", async () => {
+    const folder = await temporaryFolder();
+    const registry = await startRegistry(servers(45));
+    const results = await Promise.all([
+      mirrorOf([registry], folder).sync(),
+      mirrorOf([registry], folder).sync(),
+    ]);
+    for (const { reports } of results) expect(reports[0]).toMatchObject({ isResumed: false, total: 45 });
+    expect(await readdir(folder)).toHaveLength(1);
+  });
+});
+
+test("a sync that cannot write says where", async () => {
+  const folder = join(await temporaryFolder({ file: "" }), "file");
+  const mirror = mirrorOf([await startRegistry(servers(3))], folder);
+  const error = await failureOf(mirror.sync());
+  expect(error.code).toBe("CONFIG_INVALID");
+  expect(error.message).toContain(`${folder}: what registries list cannot be kept there (E`);
+});
+
+test("a list that goes in circles is not taken for a whole one", async () => {
+  const registry = await startRegistry();
+  const page = (nextCursor: string) => body({ servers: [wire("com.acme/a")], metadata: { nextCursor } });
+  registry.faults.push(page("a"), page("b"), page("a"));
+  const { reports } = await mirrorOf([registry], await temporaryFolder()).sync();
+  expect(reports[0]).toMatchObject({ isWhole: false, total: 1 });
+});
+
+describe("a mirror on a disk that lies", () => {
+  test("loses the lines that are spoilt, and asks for everything again", async () => {
+    const folder = await temporaryFolder();
+    const registry = await startRegistry(servers(5));
+    const mirror = mirrorOf([registry], folder);
+    await mirror.sync();
+    const [name = ""] = await readdir(folder);
+    const file = join(folder, name);
+    const lines = (await readFile(file, "utf8")).split("\n");
+    lines[2] = lines[2]?.slice(0, 40) ?? "";
+    await writeFile(file, lines.join("\n"));
+    expect((await mirror.read())?.entries).toHaveLength(4);
+    registry.requests.length = 0;
+    await mirror.sync();
+    expect(sinceOf(registry.requests[0])).toBeNull();
+    expect((await mirror.read())?.entries).toHaveLength(5);
+  });
+
+  test("is not read where it is another registry's, or nothing at all", async () => {
+    const folder = await temporaryFolder();
+    const registry = await startRegistry(servers(5));
+    const mirror = mirrorOf([registry], folder);
+    await mirror.sync();
+    const [name = ""] = await readdir(folder);
+    for (const text of ["", "{}", '{"format":"toolpipe-registry-1","registry":"https://other"}\n', "\0\0"]) {
+      await writeFile(join(folder, name), text);
+      expect(await mirror.read()).toBeUndefined();
+    }
+  });
+});
