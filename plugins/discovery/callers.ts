@@ -1,0 +1,50 @@
+import type { ServerConfig } from "../sources/server-config.ts";
+import type { CapabilityManifest } from "./discovered.ts";
+import type { DiscoveryOptions } from "./options.ts";
+import type { CapabilityRegister, DiscoveryService } from "./service.ts";
+
+/** Finds capabilities that are needed and not there. */
+export interface RuntimeDiscovery {
+  /**
+   * The capabilities that fit a name, best first. Those of the person's own servers are registered; those that only
+   * a registry knows are not, for nobody has approved their servers.
+   */
+  resolve(name: string, options?: DiscoveryOptions): Promise<readonly CapabilityManifest[]>;
+}
+
+/** Resolves capabilities by a discovery service, which others may share. */
+export function runtimeDiscovery({
+  service,
+  marketplace,
+}: {
+  readonly service: DiscoveryService;
+  readonly marketplace?: CapabilityRegister | undefined;
+}): RuntimeDiscovery {
+  return {
+    async resolve(name, options) {
+      const { from, servers } = await service.findServersForCapability(name, options);
+      const manifests = servers.flatMap(({ config, tools }) =>
+        tools.map((tool) => service.toolToManifest(tool, config)),
+      );
+      if (from === "configured") for (const manifest of manifests) await marketplace?.register(manifest);
+      return manifests;
+    },
+  };
+}
+
+/** Provides the capabilities of one server. */
+export interface DiscoveryProvider {
+  readonly name: string;
+  discover(options?: DiscoveryOptions): Promise<readonly CapabilityManifest[]>;
+}
+
+/** The provider of one server. What proves who asks is chosen by the service, from the definition and the environment. */
+export function discoveryProvider(config: ServerConfig, service: DiscoveryService): DiscoveryProvider {
+  return {
+    name: config.name,
+    async discover(options) {
+      const tools = await service.discoverTools(config, options);
+      return tools.map((tool) => service.toolToManifest(tool, config));
+    },
+  };
+}

@@ -1,0 +1,108 @@
+import { setImmediate } from "node:timers/promises";
+import { GatewayError, type JsonObject, type ToolDefinition, type ToolResult } from "../../core/mod.ts";
+import type { ServerConfig } from "../sources/server-config.ts";
+import type { DiscoveredTool } from "./discovered.ts";
+import { SCHEMA_CONVERSION_FAILED } from "./errors.ts";
+import type { InferDomains } from "./manifest.ts";
+
+/** What finding out the output of a tool is given. */
+export interface IntrospectContext {
+  readonly config: ServerConfig;
+  /** Calls a tool in the session that is open. */
+  readonly call: (tool: ToolDefinition, args: JsonObject) => Promise<ToolResult>;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Finds out the schema of what a tool answers; nothing where that is not safe or not possible. */
+export type IntrospectOutput = (
+  tool: ToolDefinition,
+  context: IntrospectContext,
+) => Promise<JsonObject | undefined>;
+
+/** What makes more of a tool than its server says. */
+export interface Enriching {
+  /** A JSON Schema in the words of some type language. */
+  readonly emitType: (schema: JsonObject) => string;
+  readonly inferDomains: InferDomains;
+  readonly introspectOutput?: IntrospectOutput | undefined;
+}
+
+/** The type of what nothing is known of. */
+export const ANY_TYPE = ":any";
+
+/** Tells of what went wrong and is made do without. */
+type Warn = (warning: GatewayError) => void;
+
+/** A tool that has its types. */
+export type TypedTool = ToolDefinition & Pick<DiscoveredTool, "inputType" | "outputType">;
+
+/** Converting schemas is work: after so many tools, others get their turn. */
+const AT_ONCE = 200;
+
+/** Adds the types of input and output. What cannot be converted has the type of anything. */
+export async function emitTypes(
+  tools: readonly ToolDefinition[],
+  server: string,
+  parts: Enriching,
+  warn: Warn,
+): Promise<readonly TypedTool[]> {
+  const typed: TypedTool[] = [];
+  for (const [index, tool] of tools.entries()) {
+    if (index % AT_ONCE === AT_ONCE - 1) await setImmediate();
+    const { inputSchema, outputSchema } = tool;
+    const type = (schema: JsonObject): string => typeOf(schema, { server, tool: tool.name }, parts, warn);
+    typed.push({
+      ...tool,
+      inputType: type(inputSchema),
+      ...(outputSchema && { outputType: type(outputSchema) }),
+    });
+  }
+  return typed;
+}
+
+/** Adds the output schemas that servers do not give, one tool after another. What fails is left without. */
+export async function withOutputs(
+  tools: readonly TypedTool[],
+  context: IntrospectContext,
+  parts: Enriching,
+  warn: Warn,
+): Promise<readonly TypedTool[]> {
+  const { introspectOutput } = parts;
+  if (!introspectOutput) return tools;
+  const complete: TypedTool[] = [];
+  const { name: server } = context.config;
+  for (const tool of tools) {
+    const { inputType: _in, outputType: _out, ...definition } = tool;
+    const outputSchema =
+      tool.outputSchema === undefined && !context.signal?.aborted
+        ? await introspectOutput(definition, context).catch(() => undefined)
+        : undefined;
+    const outputType = outputSchema && typeOf(outputSchema, { server, tool: tool.name }, parts, warn);
+    complete.push(outputSchema ? { ...tool, outputSchema, outputType } : tool);
+  }
+  return complete;
+}
+
+/** Adds what tools are about and what they do. */
+export function withDomains(
+  tools: readonly TypedTool[],
+  server: string,
+  { inferDomains }: Enriching,
+): readonly DiscoveredTool[] {
+  return tools.map((tool) => ({ ...tool, ...inferDomains(server, tool) }));
+}
+
+function typeOf(
+  schema: JsonObject,
+  { server, tool }: { readonly server: string; readonly tool: string },
+  { emitType }: Enriching,
+  warn: Warn,
+): string {
+  try {
+    return emitType(schema);
+  } catch (cause) {
+    const message = `A schema of the tool "${tool}" of the server "${server}" cannot be turned into a type; any value is taken for it.`;
+    warn(new GatewayError(SCHEMA_CONVERSION_FAILED, message, { cause, data: { server, tool } }));
+    return ANY_TYPE;
+  }
+}

@@ -1,0 +1,101 @@
+import { defineError, type ErrorKind, GatewayError } from "../../core/mod.ts";
+import {
+  CONNECT_FAILED,
+  CONNECT_TIMEOUT,
+  NEEDS_AUTH,
+  SPAWN_FAILED,
+  TLS_ERROR,
+  UPSTREAM_CLOSED,
+  UPSTREAM_STALLED,
+} from "../upstreams/errors.ts";
+import { RATE_LIMITED, SSRF_BLOCKED } from "../upstreams/openapi/errors.ts";
+
+/** A server was reached, and no session could be opened with it. */
+export const SESSION_INIT_FAILED: ErrorKind = defineError("SESSION_INIT_FAILED", {
+  spec: "SERVER_CONNECTION_ERROR",
+});
+/** A server with a session does not say which tools it has. */
+export const TOOLS_LIST_FAILED: ErrorKind = defineError("TOOLS_LIST_FAILED", {
+  spec: "SERVER_CONNECTION_ERROR",
+});
+/** A schema could not be turned into a type; any value takes its place. */
+export const SCHEMA_CONVERSION_FAILED: ErrorKind = defineError("SCHEMA_CONVERSION_FAILED");
+
+/** The failures that the specification of the discovery service names. */
+export type DiscoveryFault =
+  | "ConnectionFailed"
+  | "SessionInitFailed"
+  | "ToolsListFailed"
+  | "SchemaConversionFailed"
+  | "RateLimited"
+  | "AuthenticationFailed"
+  | "Timeout";
+
+/** Which of our codes each of them has. Most are older than the discovery, and mean the same everywhere. */
+export const discoveryFaults: Readonly<Record<DiscoveryFault, readonly string[]>> = {
+  ConnectionFailed: [
+    CONNECT_FAILED.code,
+    SPAWN_FAILED.code,
+    TLS_ERROR.code,
+    UPSTREAM_CLOSED.code,
+    UPSTREAM_STALLED.code,
+    SSRF_BLOCKED.code,
+  ],
+  SessionInitFailed: [SESSION_INIT_FAILED.code],
+  ToolsListFailed: [TOOLS_LIST_FAILED.code],
+  SchemaConversionFailed: [SCHEMA_CONVERSION_FAILED.code],
+  RateLimited: [RATE_LIMITED.code],
+  AuthenticationFailed: [NEEDS_AUTH.code],
+  Timeout: ["TIMEOUT", CONNECT_TIMEOUT.code],
+};
+
+/** Says nothing of the server: it is about its definition, or about whoever asks. */
+const NOT_OF_THE_SERVER = new Set([
+  "CANCELLED",
+  "CLOSED",
+  "CONFIG_INVALID",
+  "DENIED",
+  "MISSING_VARIABLE",
+  "NEEDS_APPROVAL",
+]);
+
+/** The name that the specification gives a failure; nothing where it names none. */
+export function faultOf(error: GatewayError): DiscoveryFault | undefined {
+  const names = Object.keys(discoveryFaults) as DiscoveryFault[];
+  return names.find((name) => discoveryFaults[name].includes(error.code));
+}
+
+/** Says of a failure while a session was opened, or tools were listed, which of the named ones it is. */
+export function discoveryError(thrown: unknown, step: "session" | "tools", server: string): GatewayError {
+  const error = GatewayError.from(thrown, `The server "${server}" could not be asked for its tools.`);
+  const { status, retryAfterMs } = error.data;
+  if (status === 429) return as(RATE_LIMITED, error, server, { retryAfterMs: retryAfterMs ?? 0 });
+  if (status === 401 || status === 403) return as(NEEDS_AUTH, error, server);
+  if (NOT_OF_THE_SERVER.has(error.code) || faultOf(error) !== undefined) return error;
+  return as(step === "session" ? SESSION_INIT_FAILED : TOOLS_LIST_FAILED, error, server);
+}
+
+function as(kind: ErrorKind, error: GatewayError, server: string, more: object = {}): GatewayError {
+  const { message, data, cause } = error;
+  // An error may be all there is to say of what went wrong inside the gateway.
+  const said = message.includes(`"${server}"`) ? message : `The server "${server}" failed: ${message}`;
+  return new GatewayError(kind, said, { cause: cause ?? error, data: { ...data, server, ...more } });
+}
+
+/** The failures after which the same question may be answered: 429, 503, what took too long, a connection that broke. */
+export function mayAskAgain(error: GatewayError): boolean {
+  const { status } = error.data;
+  // With a status there was an answer, and it alone counts.
+  if (typeof status === "number") return status === 429 || status === 503;
+  if (error.code === RATE_LIMITED.code || faultOf(error) === "Timeout") return true;
+  return wasReset(error);
+}
+
+function wasReset(error: GatewayError): boolean {
+  let next: unknown = error;
+  for (let depth = 0; depth < 5 && next instanceof Error; depth++) {
+    if (GatewayError.is(next) && next.code === UPSTREAM_CLOSED.code) return true;
+    next = next.cause;
+  }
+  return false;
+}

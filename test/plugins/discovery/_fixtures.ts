@@ -1,0 +1,141 @@
+import type { IncomingMessage } from "node:http";
+import type { JsonObject, ToolDefinition } from "../../../core/mod.ts";
+import { createCache } from "../../../plugins/cache/mod.ts";
+import {
+  createDiscoveryService,
+  type DiscoveryParts,
+  type DiscoveryService,
+  toolCache,
+} from "../../../plugins/discovery/mod.ts";
+import type { ToolCache } from "../../../plugins/discovery/tool-cache.ts";
+import type { Machine } from "../../../plugins/sources/machine.ts";
+import type { HttpConnection, Origin, ServerConfig } from "../../../plugins/sources/server-config.ts";
+import type { Upstream } from "../../../plugins/upstreams/upstream.ts";
+import { bodyOf, type Listening, listen } from "../../fixtures/http-servers.ts";
+
+/** A tool of GitHub's server, as the specification has it. */
+export const listIssues: ToolDefinition = {
+  name: "list_issues",
+  description: "List issues in a GitHub repository",
+  inputSchema: {
+    type: "object",
+    properties: { owner: { type: "string" }, repo: { type: "string" } },
+    required: ["owner", "repo"],
+  },
+};
+
+/** The definition of a server with a URL, as a person has it. */
+export function remote(
+  name: string,
+  url: string,
+  more: { readonly connection?: Partial<HttpConnection>; readonly origin?: Partial<Origin> } = {},
+): ServerConfig {
+  return {
+    name,
+    connection: { type: "http", url, headers: {}, ...more.connection },
+    origin: { source: "inline", scope: "config", ...more.origin },
+  };
+}
+
+/** A machine with these variables and no others. */
+export function machineWith(env: Machine["env"]): () => Machine {
+  return () => ({ platform: "linux", home: "/nowhere", env, project: "/nowhere" });
+}
+
+/** A cache in memory. */
+export function memoryCache(now?: () => number): Promise<ToolCache> {
+  return toolCache({ cache: createCache({ onTrouble: () => {}, ...(now && { now }) }) });
+}
+
+/** How a server behaves that exists in memory alone. */
+export interface FakeServer {
+  readonly tools?: readonly ToolDefinition[];
+  readonly resources?: readonly JsonObject[];
+  onOpen?(): void | Promise<void>;
+  onList?(): void | Promise<void>;
+  onCall?(name: string, args: JsonObject): JsonObject;
+}
+
+/** A service that opens sessions with servers in memory, and never waits. */
+export function faked(
+  server: FakeServer | ((config: ServerConfig) => FakeServer),
+  parts: Partial<DiscoveryParts> = {},
+): DiscoveryService & { readonly sessions: { opened: number; closed: number }; readonly waits: number[] } {
+  const sessions = { opened: 0, closed: 0 };
+  const waits: number[] = [];
+  const service = createDiscoveryService({
+    emitType: (schema) => `type of ${Object.keys((schema["properties"] ?? {}) as object).join(" ")}`,
+    inferDomains: (name) => ({ domains: [name], categories: ["crud.read"] }),
+    machine: machineWith({}),
+    waiting: {
+      async sleep(ms) {
+        waits.push(ms);
+      },
+      random: () => 0.5,
+    },
+    async openSession(config): Promise<Upstream> {
+      const fake = typeof server === "function" ? server(config) : server;
+      await fake.onOpen?.();
+      sessions.opened++;
+      return {
+        info: {},
+        async list() {
+          await fake.onList?.();
+          const { tools = [listIssues], resources = [] } = fake;
+          return { tools, rejected: [], resources, resourceTemplates: [], prompts: [] };
+        },
+        async call(name, args) {
+          return { content: [], ...fake.onCall?.(name, args) };
+        },
+        async close() {
+          sessions.closed++;
+        },
+      };
+    },
+    ...parts,
+  });
+  return { ...service, sessions, waits };
+}
+
+/** Looks at a request before it is answered. If it returns a status, that is the answer. */
+export type Gate = (
+  request: IncomingMessage,
+  method: string,
+) => number | readonly [number, Record<string, string>] | "reset" | undefined | Promise<undefined>;
+
+/** A server of the older era with one tool and sessions, that first asks a gate. */
+export async function gatedServer(gate: Gate): Promise<Listening & { readonly live: Set<string> }> {
+  const live = new Set<string>();
+  let count = 0;
+  const listening = await listen(async (request, response) => {
+    const text = request.method === "POST" ? await bodyOf(request) : "";
+    const message = (text === "" ? {} : JSON.parse(text)) as { id?: number; method?: string };
+    const verdict = await gate(request, message.method ?? String(request.method));
+    if (verdict === "reset") return void request.socket.resetAndDestroy();
+    if (verdict !== undefined) {
+      const [status, headers] = typeof verdict === "number" ? [verdict, {}] : verdict;
+      return void response.writeHead(status, headers).end();
+    }
+    const session = request.headers["mcp-session-id"];
+    if (request.method === "DELETE") {
+      live.delete(String(session));
+      return void response.writeHead(200).end();
+    }
+    if (request.method !== "POST") return void response.writeHead(405).end();
+    if (message.id === undefined) return void response.writeHead(202).end();
+    const answer = (body: object, headers: Record<string, string> = {}): void => {
+      response.writeHead(200, { "content-type": "application/json", ...headers });
+      response.end(JSON.stringify({ jsonrpc: "2.0", id: message.id, ...body }));
+    };
+    if (message.method === "initialize") {
+      const id = `session-${++count}`;
+      live.add(id);
+      const serverInfo = { name: "gated", version: "1.0.0" };
+      const result = { protocolVersion: "2025-06-18", capabilities: { tools: {} }, serverInfo };
+      return answer({ result }, { "mcp-session-id": id });
+    }
+    if (message.method === "tools/list") return answer({ result: { tools: [listIssues] } });
+    answer({ error: { code: -32601, message: "Method not found" } });
+  });
+  return { ...listening, live };
+}
