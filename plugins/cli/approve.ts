@@ -1,22 +1,26 @@
 import { resolve } from "node:path";
 import type { CommandDef } from "citty";
 import { type Gateway, GatewayError } from "../../core/mod.ts";
+import type { CapabilityRecord } from "../export/mod.ts";
 import type { HeldTool } from "../guard/pins.ts";
 import { approvalOf, type ServerStatus } from "../upstreams/mod.ts";
+import { describePending, pendingJson, pendingServers } from "./_capabilities.ts";
 import { withCatalog } from "./_catalog.ts";
 import { command } from "./_command.ts";
 import { describeDefinition, shownDefinition } from "./_definition.ts";
 import { type ConfigArgs, configArgs, loadCliConfig } from "./_gateway.ts";
 import { output } from "./_output.ts";
+import { approveLooked, nameIn } from "./_promotion.ts";
 import { askableServers, askServers, checkServer, statusesOf, toolsOf } from "./_servers.ts";
 import { counted, shownLine } from "./_shown.ts";
 import { approveConfig } from "./_trust.ts";
 import { usageError } from "./_usage.ts";
 
-/** Approves the definition of a server from a project file, or lists what waits for it. */
+/** Approves a server from a project file, one that was introspected, or a tool; or lists what waits. */
 export const approve: CommandDef = command({
   name: "approve",
-  description: "Approve a server that a project file defines or a tool that is held back, or list what waits",
+  description:
+    "Approve a server that a project file defines or that you introspected, or a tool that is held back; or list what waits",
   args: {
     server: { type: "positional", required: false, description: "The server, or the tool as server:tool" },
     file: {
@@ -30,11 +34,20 @@ export const approve: CommandDef = command({
   async run({ server, file, ...given }) {
     if (file !== undefined) return approveFile(file, given.json === true);
     if (server === undefined) {
-      const [waiting, tools] = await withCatalog(given, async (gateway) => {
+      const [waiting, tools, looked] = await withCatalog(given, async (gateway) => {
         const servers = statusesOf(gateway).filter(({ status }) => status === "needs-approval");
-        return [servers, gateway.services.guard?.waiting() ?? []] as const;
+        return [servers, gateway.services.guard?.waiting() ?? [], await pendingServers(gateway)] as const;
       });
-      return output(given.json, toJson(waiting, tools), () => describe(waiting, tools));
+      return output(given.json, toJson(waiting, tools, looked), () => describe(waiting, tools, looked));
+    }
+    const promoted = await withCatalog(given, (gateway) => approveLooked(gateway, server, given.config));
+    if (promoted) {
+      const name = nameIn(server);
+      // In the config that it was added to, which need not be the one that is used here.
+      const how = await tryOut({ ...given, config: promoted.config }, name);
+      return output(given.json, { approved: name, tools: promoted.tools, ...how }, () =>
+        [promoted.text, outcome(how), promoted.more, ""].join("\n"),
+      );
     }
     const tools = await withCatalog(given, (gateway) => approveTools(gateway, server));
     if (tools.length > 0) {
@@ -42,7 +55,7 @@ export const approve: CommandDef = command({
       return output(given.json, { approved: names }, () => `✓ Approved ${names.join(", ")}\n`);
     }
     const status = await withCatalog(given, (gateway) => approveNow(gateway, server));
-    const how = await tryOut(given, server);
+    const { enabledCount: _callable, ...how } = await tryOut(given, server);
     output(
       given.json,
       { approved: server, ...how },
@@ -87,6 +100,8 @@ interface Outcome {
   readonly status: string;
   readonly reason: string;
   readonly toolCount: number;
+  /** How many of them can be called. */
+  readonly enabledCount: number;
 }
 
 /** Connects to what was approved, which only a new gateway does: now is when a person wants to know that it works. */
@@ -94,26 +109,42 @@ function tryOut(given: ConfigArgs, server: string): Promise<Outcome> {
   return withCatalog(given, async (gateway) => {
     await askServers(gateway, askableServers(gateway, server));
     const { status = "error", reason = "It is gone." } = gateway.services.upstreams?.status(server) ?? {};
-    return { status, reason, toolCount: toolsOf(gateway, server).length };
+    const tools = toolsOf(gateway, server);
+    return {
+      status,
+      reason,
+      toolCount: tools.length,
+      enabledCount: tools.filter(({ enabled }) => enabled).length,
+    };
   });
 }
 
-function outcome({ status, reason, toolCount }: Outcome): string {
-  return status === "connected"
-    ? `  It has ${counted(toolCount, "tool")}.`
-    : `  It cannot be used yet: ${reason}`;
+function outcome({ status, reason, toolCount, enabledCount = toolCount }: Partial<Outcome>): string {
+  if (status !== "connected") return `  It cannot be used yet: ${reason}`;
+  const held = enabledCount === toolCount ? "" : `, of which ${enabledCount} can be called`;
+  return `  It has ${counted(toolCount ?? 0, "tool")}${held}.`;
 }
 
-function toJson(waiting: readonly ServerStatus[], tools: readonly HeldTool[]): object {
+function toJson(
+  waiting: readonly ServerStatus[],
+  tools: readonly HeldTool[],
+  looked: readonly CapabilityRecord[],
+): object {
   return {
+    ...(looked.length > 0 && { introspected: looked.map(pendingJson) }),
     waiting: waiting.map(({ config, reason }) => ({ ...shownDefinition(config), reason })),
     ...(tools.length > 0 && { tools: tools.map(({ id, reason }) => ({ id, reason })) }),
   };
 }
 
-function describe(waiting: readonly ServerStatus[], tools: readonly HeldTool[]): string {
-  if (waiting.length === 0 && tools.length === 0) return "Nothing waits for approval.\n";
+function describe(
+  waiting: readonly ServerStatus[],
+  tools: readonly HeldTool[],
+  looked: readonly CapabilityRecord[],
+): string {
+  if (waiting.length + tools.length + looked.length === 0) return "Nothing waits for approval.\n";
   const blocks = [
+    ...looked.map(describePending),
     ...waiting.map(({ config, reason }) => `${describeDefinition(config)}\n  ${reason}`),
     ...tools.map(({ id, reason }) => `${shownLine(id)}\n  ${reason}`),
   ];

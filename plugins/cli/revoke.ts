@@ -1,7 +1,9 @@
 import { resolve } from "node:path";
 import type { CommandDef } from "citty";
 import { type Gateway, GatewayError } from "../../core/mod.ts";
+import { withdraw } from "../export/mod.ts";
 import { approvalOf } from "../upstreams/mod.ts";
+import { approvalParts, removeFromConfig } from "./_capabilities.ts";
 import { withCatalog } from "./_catalog.ts";
 import { command } from "./_command.ts";
 import { configArgs } from "./_gateway.ts";
@@ -23,6 +25,11 @@ export const revoke: CommandDef = command({
     if (file !== undefined) return revokeFile(resolve(file), given.json === true);
     if (server === undefined) throw usageError("What is to be revoked is missing: a server, or --file FILE.");
     await withCatalog(given, async (gateway) => {
+      const { services } = gateway;
+      const isLooked =
+        services.state !== undefined &&
+        (await withdraw(approvalParts(gateway), server, (file) => removeFromConfig(file, server)));
+      if (isLooked) return output(given.json, { revoked: server }, () => `✓ Revoked: ${server}\n`);
       const name = await approvedName(gateway, server);
       if (name === undefined || !(await gateway.services.approvals?.revoke("server", name))) {
         throw new GatewayError("TOOL_NOT_FOUND", `Nobody has approved a server "${server}".`);

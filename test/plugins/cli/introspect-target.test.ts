@@ -1,0 +1,56 @@
+import { describe, expect, test } from "vitest";
+import { pairsOf, targetOf } from "../../../plugins/cli/_introspect-target.ts";
+import { temporaryFolder } from "../../_helpers/temporary-folder.ts";
+
+const none = { headers: {}, env: {} };
+
+describe("the server that a person means", () => {
+  test.each([
+    ["https://api.githubcopilot.com/mcp/", "githubcopilot"],
+    ["https://mcp.linear.app/sse", "linear"],
+    ["https://example.com/mcp", "example"],
+    ["http://127.0.0.1:8080/notes/mcp", "notes"],
+    ["http://localhost:3000/mcp", "server"],
+    ["http://[::1]:3000/", "server"],
+  ])("%s is called %s", (url, name) => {
+    expect(targetOf([url], none)).toEqual({ name, entry: { url } });
+  });
+
+  test.each([
+    ["npx -y @modelcontextprotocol/server-github@1.2.3", "github"],
+    ["uvx mcp-server-git --repository x", "git"],
+    ["node /opt/tools/weather-mcp.mjs", "weather"],
+    ["docker run -i --rm mcp/fetch", "fetch"],
+    ["mcp-server", "mcp-server"],
+  ])("%s is called %s", (line, name) => {
+    const [command, ...args] = line.split(" ");
+    expect(targetOf(line.split(" "), none)).toEqual({ name, entry: { command, args } });
+  });
+
+  test("is found from other folders too, where it is a file of this one", async () => {
+    const cwd = await temporaryFolder({ "server.mjs": "" });
+    expect(targetOf(["node", "server.mjs"], none, cwd).entry).toEqual({
+      command: "node",
+      args: ["server.mjs"],
+      cwd,
+    });
+    expect(String(targetOf(["./server.mjs"], none, cwd).entry["command"]).startsWith(cwd)).toBe(true);
+  });
+
+  test("gets its headers and variables as they are written", () => {
+    const headers = { Authorization: `Bearer \${TOKEN}` };
+    expect(targetOf(["https://x.example/mcp"], { headers, env: {} }).entry).toEqual({
+      url: "https://x.example/mcp",
+      headers,
+    });
+    expect(targetOf(["node"], { headers: {}, env: { A: `\${B}` } }).entry).toMatchObject({
+      env: { A: `\${B}` },
+    });
+  });
+
+  test("options that are given several times all count, and those of the command do not", () => {
+    const typed = ["--env", "A=1", "--env=B=x=y", "--", "node", "--env", "C=3"];
+    expect(pairsOf(typed, "env", "=")).toEqual({ A: "1", B: "x=y" });
+    expect(pairsOf(["--header", "X-Key: a:b"], "header", ":")).toEqual({ "X-Key": "a:b" });
+  });
+});
