@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { type Call, definePlugin, type Gateway, GatewayError, type PluginFactory } from "../core/mod.ts";
+import { requestMeta } from "./guard/request-meta.ts";
 import type {} from "./upstreams/mod.ts";
 
 /** The options of {@link timeout}. */
@@ -13,8 +14,8 @@ export interface TimeoutOptions {
   /** Whether the time begins anew whenever the tool reports progress; true by default. */
   readonly extendOnProgress?: boolean;
   /**
-   * What no progress goes beyond; 300,000 by default. A server can report progress without end. Where a tool may
-   * take longer than this anyway, that is its limit.
+   * What neither progress nor a caller's own wish (`toolpipe/timeout-ms`) goes beyond; 300,000 by default. A server
+   * can report progress without end. Where a tool may take longer than this anyway, that is its limit.
    */
   readonly maxMs?: number;
 }
@@ -39,6 +40,8 @@ const options = v.strictObject({
 export interface Timeouts {
   /** What the options allow a tool, and what says so. */
   limitOf(call: Pick<Call, "tool" | "toolId">): TimeLimit;
+  /** Stops the time of a call until what it returns is called: how long a person thinks is not the tool's doing. */
+  pause(call: Call): () => void;
 }
 
 /** How long a tool may take. */
@@ -65,53 +68,91 @@ export const timeout: PluginFactory<"timeout", TimeoutOptions, Required<TimeoutO
   options: options as v.GenericSchema<TimeoutOptions, Required<TimeoutOptions>>,
   setup(gateway, given) {
     const limitOf: Timeouts["limitOf"] = (call) => limitFrom(gateway, given, call);
-    gateway.services.timeouts = { limitOf };
+    const clocks = new WeakMap<Call, Clock>();
+    gateway.services.timeouts = { limitOf, pause: (call) => clocks.get(call)?.pause() ?? (() => {}) };
     return {
       async execute(call, next) {
         if (call.tool?.builtin) return next();
-        const done = time(call, limitOf(call), given);
+        const clock = time(call, limitOf(call), given);
+        clocks.set(call, clock);
         try {
           await next();
         } finally {
-          done();
+          clock.stop();
         }
       },
     };
   },
 });
 
-/** Cancels a call when its time is up; returns what stops that. */
-function time(
-  call: Call,
-  limit: TimeLimit,
-  { extendOnProgress, maxMs }: Required<TimeoutOptions>,
-): () => void {
-  const began = performance.now();
-  const longest = Math.max(maxMs, limit.ms);
+interface Clock {
+  pause(): () => void;
+  stop(): void;
+}
+
+/** Cancels a call when its time is up. */
+function time(call: Call, allowed: TimeLimit, { extendOnProgress, maxMs }: Required<TimeoutOptions>): Clock {
+  let began = performance.now();
+  const most = Math.max(maxMs, allowed.ms);
+  const wish = wishOf(call, most);
+  const limit = wish ?? allowed;
+  // A caller who says how long it may take means all of it.
+  const longest = wish?.ms ?? most;
   let since = began;
+  let hasReported = false;
+  let pauses = 0;
+  let pausedAt = 0;
   let timer = setTimeout(check, limit.ms);
   if (extendOnProgress) {
     call.listen(() => {
       since = performance.now();
+      hasReported = true;
     });
   }
-  return () => clearTimeout(timer);
+  return {
+    stop: () => clearTimeout(timer),
+    pause() {
+      let isOver = false;
+      if (pauses++ === 0) pausedAt = performance.now();
+      return () => {
+        if (isOver) return;
+        isOver = true;
+        if (--pauses > 0) return;
+        const now = performance.now();
+        began += now - pausedAt;
+        since = Math.min(now, since + now - pausedAt);
+      };
+    },
+  };
 
   /** A tool may report much, so progress only leaves a mark, and the timer looks for it when it is due. */
   function check(): void {
+    if (pauses > 0) {
+      timer = setTimeout(check, limit.ms);
+      return;
+    }
     const [silentBy, overBy] = [since + limit.ms, began + longest];
     const left = Math.ceil(Math.min(silentBy, overBy) - performance.now());
     if (left > 0) timer = setTimeout(check, left);
-    else if (overBy < silentBy) call.cancel(late(call, { ms: longest, setting: MAX }));
-    else call.cancel(late(call, limit, since > began));
+    else if (wish) call.cancel(late(call, wish));
+    else if (overBy < silentBy) call.cancel(late(call, { ms: longest, setting: MAX }, true));
+    else call.cancel(late(call, limit, hasReported));
   }
 }
 
 const MAX = "options.timeout.maxMs";
+const WISH = `the caller's own, "${requestMeta.timeoutMs}"`;
+
+/** How long the caller would have it take, shorter or longer than the options say: as far as they let anything go. */
+function wishOf({ meta }: Call, most: number): TimeLimit | undefined {
+  const ms = meta[requestMeta.timeoutMs];
+  if (typeof ms !== "number" || !(ms >= 1)) return undefined;
+  return ms <= most ? { ms, setting: WISH } : { ms: most, setting: MAX };
+}
 
 function late({ toolId }: Call, { ms, setting }: TimeLimit, reported = false): GatewayError {
   const what =
-    setting === MAX
+    setting === MAX && reported
       ? `"${toolId}" was not done within ${ms} ms, though it reported progress.`
       : `"${toolId}" did not answer within ${ms} ms${reported ? " of its last progress" : ""}.`;
   return new GatewayError("TIMEOUT", `${what} The limit is ${setting}.`, { data: { ms, setting } });

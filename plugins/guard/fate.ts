@@ -1,4 +1,6 @@
-import { GatewayError } from "../../core/mod.ts";
+import { GatewayError, type Tool, type ToolResult } from "../../core/mod.ts";
+import type {} from "../upstreams/openapi/operation.ts";
+import { resultMeta } from "./request-meta.ts";
 
 /**
  * What a failed call may have done: nothing, since it was certainly not sent or was turned away; whatever its server
@@ -47,4 +49,14 @@ export function fateOf(thrown: unknown): Fate {
   }
   if (sent === true || !BEFORE_SENDING.has(code)) return "unknown";
   return cause instanceof Error && STOOD.test(cause.message) ? "unknown" : "not sent";
+}
+
+/**
+ * Whether an answer says that nothing was done. Only the plugin `openapi` is believed: a server of another kind could
+ * say so of what it has done, and have it done twice.
+ */
+export function isTurnedAway({ operation }: Tool, result: ToolResult | undefined): boolean {
+  return (
+    operation !== undefined && result?.isError === true && result._meta?.[resultMeta.turnedAway] === true
+  );
 }

@@ -11,8 +11,9 @@ export function hiddenIn(text: string): string | undefined {
     return "characters that reverse the order of the text";
   if (INVISIBLE.test(plain)) return "invisible characters";
   if ((plain.match(/\u00ad/g)?.length ?? 0) > 2) return "soft hyphens inside words";
-  if (hasStrayJoiner(plain)) return "invisible characters";
-  if (MIXED.test(plain.normalize("NFKC"))) return "words of letters that only look alike";
+  if (JOINER.test(plain) && hasStrayJoiner(plain)) return "invisible characters";
+  const letters = plain.normalize("NFKC");
+  if (FOREIGN.test(letters) && MIXED.test(letters)) return "words of letters that only look alike";
   return undefined;
 }
 
@@ -56,6 +57,11 @@ const RIGHT_TO_LEFT = /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Sc
 /** A space of no width separates words where there are no others, as in Thai. */
 const INVISIBLE =
   /[\u180e\u2060-\u2064\u3164\uffa0\ufeff]|(?<![\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}])\u200b/u;
+/** What is slow to find is looked for only where a part of it is. */
+const JOINER = /[\u200c\u200d]/;
+/** Wherever Greek or Cyrillic letters may be, all that lie beyond the first plane among them. */
+const FOREIGN =
+  /[\u0370-\u052f]|[\u1c80-\u1c8f]|[\u1d00-\u1dbf]|[\u1f00-\u1fff]|\u2126|[\u2de0-\u2dff]|[\ua640-\ua69f]|\uab65|[\ufe20-\ufe2f]|[\ud800-\udfff]/;
 const MIXED =
   /[\p{Script=Latin}][\p{Script=Cyrillic}\p{Script=Greek}][\p{Script=Latin}\p{Script=Cyrillic}]|[\p{Script=Cyrillic}][\p{Script=Latin}][\p{Script=Cyrillic}\p{Script=Latin}]/u;
 
@@ -65,7 +71,7 @@ function hasStrayJoiner(text: string): boolean {
     /(?<=\p{Extended_Pictographic}|\ufe0f|[\u{1f3fb}-\u{1f3ff}])\u200d(?=\p{Extended_Pictographic})|(?<=[\p{L}\p{M}])[\u200c\u200d](?=[\p{L}\p{M}\s.,،])/gu,
     (joiner, place: number) => (isJoined(text, place) ? "" : joiner),
   );
-  return /[\u200c\u200d]/.test(stray);
+  return JOINER.test(stray);
 }
 
 function isJoined(text: string, place: number): boolean {

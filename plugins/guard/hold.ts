@@ -1,4 +1,4 @@
-import { type Gateway, GatewayError, type MaybePromise, type Tool } from "../../core/mod.ts";
+import type { Gateway, MaybePromise, Tool } from "../../core/mod.ts";
 import { createPins, type HeldTool, type Pins, type PinsOptions } from "./pins.ts";
 
 /** Keeps tools that changed, or that look wrong, out of use until a person has looked at them. */
@@ -10,7 +10,7 @@ export interface Holding {
   /** Lets a tool go that was approved meanwhile. */
   recheck(toolId: string): MaybePromise<void>;
   waiting(): readonly HeldTool[];
-  /** Approves what waits under the id of a tool, or all that waits of a server. */
+  /** Approves what waits under the id of a tool, or all that waits of a server: nothing, where nothing waits. */
   approve(id: string): Promise<readonly HeldTool[]>;
   flush(): Promise<void>;
 }
@@ -47,9 +47,6 @@ export function holdTools(gateway: Gateway, options: () => Omit<PinsOptions, "ga
     waiting,
     async approve(id) {
       const chosen = waiting().filter((one) => one.id === id || one.server === id);
-      if (chosen.length === 0) {
-        throw new GatewayError("TOOL_NOT_FOUND", `Nothing waits for approval under "${id}".`);
-      }
       for (const one of chosen) await pins().approve(one);
       for (const server of new Set(chosen.map((one) => one.server))) await letGo(server);
       return chosen;

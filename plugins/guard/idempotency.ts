@@ -31,7 +31,7 @@ export type Begun =
  *     absent      --begin--> in progress
  *     in progress --complete--> completed, which is replayed for a day
  *     in progress --release--> absent, where nothing was sent
- *     in progress --its time is up, or its process is gone--> unknown, which is never made again by itself
+ *     in progress --its time is up, or its process of this machine is gone--> unknown, which is never made again by itself
  *     unknown     --complete with the same fence--> completed
  */
 export interface Idempotency {
@@ -81,8 +81,9 @@ export function idempotencyIn(store: StateStore, options: IdempotencyOptions): I
       const place = GROUP + key;
       for (let tries = 0; tries < MAX_TRIES; tries++) {
         const fence = randomUUID();
-        const mine = asJson({ state: "in progress", fence, fingerprint, owner, at: now(clock), deadlineMs });
+        // The clock of a store may be known only once it has answered.
         const entry = await store.get(place);
+        const mine = asJson({ state: "in progress", fence, fingerprint, owner, at: now(clock), deadlineMs });
         if (!entry) {
           if (await store.setIfAbsent(place, mine)) return { state: "begun", fence };
           continue;
@@ -122,7 +123,9 @@ export function idempotencyIn(store: StateStore, options: IdempotencyOptions): I
   }
 
   function isLost(found: Kept): boolean {
-    return since(clock, found.at) >= found.deadlineMs || isGone(found.owner, owner);
+    if (since(clock, found.at) >= found.deadlineMs) return true;
+    // Nothing here can tell whether a process of another machine still runs: it would always look gone.
+    return store.manyMachines !== true && isGone(found.owner, owner);
   }
 
   async function lost(place: string, found: Kept, version: string): Promise<Begun | undefined> {

@@ -22,7 +22,7 @@ export function createMemory(
   { clock: given, replayMs, confirmationMs }: GuardSettings,
 ): Memory {
   const isVolatile = store.volatile === true;
-  const clock = given ?? (isVolatile ? processClock() : machineClock());
+  const clock = given ?? store.clock ?? (isVolatile ? processClock() : machineClock());
   const idempotency = idempotencyIn(store, { clock, keepMs: replayMs });
   const confirmations = confirmationsIn(store, { wall: () => clock.wall(), ttlMs: confirmationMs });
   return {

@@ -15,7 +15,7 @@ import { createConfirming } from "./confirm.ts";
 import { createHashes } from "./definition.ts";
 import { answerDryRun } from "./dry-run.ts";
 import { checkKey, checkScopes, checkTool } from "./enforce.ts";
-import { fateOf } from "./fate.ts";
+import { fateOf, isTurnedAway } from "./fate.ts";
 import { type Holding, holdTools } from "./hold.ts";
 import { createMemory, type Memory } from "./memory.ts";
 import { keyOf, once, unkeyed } from "./once.ts";
@@ -36,13 +36,14 @@ export type { HeldTool } from "./pins.ts";
 export { type OperationPolicy, policyOf, type RiskLevel } from "./policy.ts";
 export { memoryLimiter, type RateBucket, type RateLimit, type RateLimiter, type Taken } from "./rate.ts";
 export { stateLimiter } from "./rate-state.ts";
+export { type Rates, type RatesOptions, rates } from "./rates.ts";
 export { requestMeta } from "./request-meta.ts";
 
 /** What can be asked of the guard. */
 export interface Guard {
   /** The tools that wait for a person to look at them. */
   waiting(): readonly HeldTool[];
-  /** Approves what waits under the id of a tool, or all that waits of a server; returns what was approved. */
+  /** Approves what waits under the id of a tool, or all that waits of a server; returns what was approved, if anything. */
   approve(id: string): Promise<readonly HeldTool[]>;
 }
 
@@ -149,14 +150,17 @@ export const guard: PluginFactory<"guard", GuardOptions, GuardSettings> = define
             key,
             send,
           );
+        if (isTurnedAway(tool, call.result)) await giveBack();
       } catch (thrown) {
         // Not where the key is another call's: what confirmed that one is in use.
-        if (isBegun && fateOf(thrown) === "not sent") {
-          await confirming
-            .giveBack(call, purpose)
-            .catch((lost: unknown) => gateway.report(GatewayError.from(lost)));
-        }
+        if (isBegun && fateOf(thrown) === "not sent") await giveBack();
         throw thrown;
+      }
+
+      function giveBack(): Promise<void> {
+        return confirming
+          .giveBack(call, purpose)
+          .catch((lost: unknown) => gateway.report(GatewayError.from(lost)));
       }
     }
 

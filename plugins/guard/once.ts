@@ -2,7 +2,7 @@ import { type Call, type Gateway, GatewayError, type Next, type Tool } from "../
 import type {} from "../upstreams/openapi/operation.ts";
 import { canonicalJson, sha256 } from "./canonical.ts";
 import { IDEMPOTENCY_MISMATCH, IN_PROGRESS, OUTCOME_UNKNOWN } from "./errors.ts";
-import { fateOf } from "./fate.ts";
+import { fateOf, isTurnedAway } from "./fate.ts";
 import type { Idempotency } from "./idempotency.ts";
 import { keepError, keepResult, replay } from "./outcome.ts";
 import { policyOf } from "./policy.ts";
@@ -78,7 +78,12 @@ export async function once(
     throw fate === "unknown" ? lost(call, thrown) : thrown;
   }
   const { result } = call;
-  await noted(() => idempotency.complete(key, fence, keepResult(result, maxResultBytes)));
+  // Once the credential or the permission is right, or the question is answered, the same key is good for the same call.
+  await noted(() =>
+    isTurnedAway(tool, result) || result.resultType === "input_required"
+      ? idempotency.release(key, fence)
+      : idempotency.complete(key, fence, keepResult(result, maxResultBytes)),
+  );
 
   /** Where it cannot be written down, the caller is told how it went all the same, and under its key it is not done again. */
   async function noted(write: () => Promise<boolean>): Promise<void> {

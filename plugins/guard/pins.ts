@@ -56,6 +56,8 @@ const KIND = "tool";
 export function createPins({ gateway, store, hashOf, firstUse }: PinsOptions): Pins {
   const servers = new Map<string, Promise<Pinned>>();
   const loaded = new Map<string, Pinned>();
+  /** What the scan has seen of the tools that enter together. */
+  const harmless = new Set<string>();
 
   return {
     judge(tool) {
@@ -72,6 +74,7 @@ export function createPins({ gateway, store, hashOf, firstUse }: PinsOptions): P
       await approvals.approve(KIND, nameOf(gateway, id, server), hash);
     },
     async flush() {
+      harmless.clear();
       for (const pinned of loaded.values()) {
         const names = [...pinned.dirty];
         if (names.length === 0) continue;
@@ -97,7 +100,7 @@ export function createPins({ gateway, store, hashOf, firstUse }: PinsOptions): P
       const pinned = await load(place);
       const before = pinned.pins.get(name);
       if (isPinned(before, tool)) return undefined;
-      const flaw = scan(tool);
+      const flaw = scan(tool, harmless);
       const isChanged = before !== undefined && before.hash !== hash;
       const isTrusted = !isChanged && flaw === undefined && (before !== undefined || firstUse === "trust");
       const { approvals } = gateway.services;

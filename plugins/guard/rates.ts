@@ -1,9 +1,10 @@
 import * as v from "valibot";
 import { type Call, definePlugin, GatewayError, type PluginFactory } from "../../core/mod.ts";
 import { globMatcher } from "../rules/glob.ts";
+import { STATE_UNAVAILABLE } from "../state/store.ts";
 import { RATE_LIMITED } from "./errors.ts";
 import { policyOf } from "./policy.ts";
-import { memoryLimiter, type RateBucket, type RateLimit, type RateLimiter } from "./rate.ts";
+import { memoryLimiter, type RateBucket, type RateLimit, type RateLimiter, type Taken } from "./rate.ts";
 import { stateLimiter } from "./rate-state.ts";
 import { guardRequest } from "./request-meta.ts";
 
@@ -11,7 +12,10 @@ import { guardRequest } from "./request-meta.ts";
 export interface RatesOptions {
   /** Limits by the name of a bucket, or a pattern of names; the first that matches counts, and for each actor apart. */
   readonly limits?: Readonly<Record<string, RateLimit>>;
-  /** Whether all processes that share the state count together; false by default. */
+  /**
+   * Whether all processes that share the state count together; false by default. Where many machines share it, they
+   * always do.
+   */
   readonly shared?: boolean;
   /** Counts, in place of the memory or the state. */
   readonly limiter?: RateLimiter;
@@ -55,19 +59,32 @@ export const rates: PluginFactory<"rates", RatesOptions, Settings> = definePlugi
     const limitOf = (bucket: string): RateLimit | undefined =>
       patterns.find(({ matches }) => matches(bucket))?.limit;
     let limiter = given;
+    let local: RateLimiter | undefined;
     gateway.services.rates = { limitOf };
     return {
       async execute(call, next) {
         const bucket = bucketOf(call);
         if (bucket) {
-          const { state } = gateway.services;
-          limiter ??= shared && state ? stateLimiter(state) : memoryLimiter();
-          const { ok, retryAfterMs } = await limiter.take([bucket]);
+          const { ok, retryAfterMs } = await take(call, bucket);
           if (!ok) throw limited(call, retryAfterMs);
         }
         await next();
       },
     };
+
+    async function take(call: Call, bucket: RateBucket): Promise<Taken> {
+      const { state } = gateway.services;
+      limiter ??= state?.limiter ?? (shared && state ? stateLimiter(state) : memoryLimiter());
+      try {
+        return await limiter.take([bucket]);
+      } catch (thrown) {
+        if (!GatewayError.is(thrown) || thrown.code !== STATE_UNAVAILABLE.code) throw thrown;
+        // What only reads is counted by each for itself meanwhile; nothing else is let through uncounted.
+        if (!call.tool || policyOf(call.tool).riskLevel !== "low") throw uncounted(call, thrown);
+        local ??= memoryLimiter();
+        return local.take([bucket]);
+      }
+    }
 
     function bucketOf({ tool, actor, meta }: Call): RateBucket | undefined {
       if (!tool || tool.builtin || guardRequest(meta).dryRun) return undefined;
@@ -96,6 +113,18 @@ function limited({ tool, toolId }: Call, retryAfterMs: number): GatewayError {
       },
     },
   );
+}
+
+function uncounted({ toolId }: Call, cause: GatewayError): GatewayError {
+  const message = `"${toolId}" is not called: how often it was called cannot be counted now. ${cause.message}`;
+  return new GatewayError(STATE_UNAVAILABLE, message, {
+    cause,
+    data: {
+      sent: false,
+      safe_new_key: true,
+      suggestion: "Make the same call again in a moment; the idempotency key was not used up.",
+    },
+  });
 }
 
 function isLimiter(value: unknown): value is RateLimiter {

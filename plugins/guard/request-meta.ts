@@ -14,6 +14,12 @@ export const requestMeta = {
   timeoutMs: "toolpipe/timeout-ms",
 } as const;
 
+/** Where a result carries what its upstream knows of the request: in its `_meta`. */
+export const resultMeta = {
+  /** True if a REST API did not let the request in, so that nothing was done. */
+  turnedAway: "toolpipe/turned-away",
+} as const;
+
 /** What a request says to the guard. */
 export interface GuardRequest {
   /** As it came: it may be anything. */

@@ -1,9 +1,9 @@
-import { isJsonObject, type Tool } from "../../core/mod.ts";
+import type { Tool } from "../../core/mod.ts";
 import { hiddenIn, plainOf } from "./hidden.ts";
 import { injectionIn } from "./injection.ts";
 
 /** Grows whenever more is found than before: what was seen by an older one is looked at again. */
-export const SCAN_VERSION = 1;
+export const SCAN_VERSION = 2;
 
 /** The fields of a schema that a model reads as text. */
 const TEXTS = new Set([
@@ -19,41 +19,45 @@ const TEXTS = new Set([
 /** Deeper schemas, and larger ones, are refused before they are used. */
 const MAX_DEPTH = 64;
 
-/** What is wrong with the texts of a tool, in words: something hidden in them, or orders to the model. */
-export function scan({ name, title, description, inputSchema, outputSchema }: Tool): string | undefined {
+/**
+ * What is wrong with the texts of a tool, in words: something hidden in them, or orders to the model. Most texts of an
+ * API stand in many of its tools: those in which nothing was found are kept in `harmless`, and not looked at again.
+ */
+export function scan(tool: Tool, harmless: Set<string> = new Set()): string | undefined {
+  const { name, title, description, inputSchema, outputSchema } = tool;
   for (const [where, text] of [
     ["name", name],
     ["title", title],
     ["description", description],
   ] as const) {
-    const found = text === undefined ? undefined : scanText(text);
+    const found = text === undefined ? undefined : flawOf(text);
     if (found) return `its ${where} ${found}`;
   }
-  for (const schema of [inputSchema, outputSchema]) {
-    for (const text of textsIn(schema, 0, false)) {
-      const found = scanText(text);
-      if (found) return `the text of a parameter ${found}`;
-    }
+  const found = flawIn(inputSchema, 0, false) ?? flawIn(outputSchema, 0, false);
+  return found && `the text of a parameter ${found}`;
+
+  function flawOf(text: string): string | undefined {
+    if (harmless.has(text)) return undefined;
+    const flaw = scanText(text);
+    if (!flaw) harmless.add(text);
+    return flaw;
   }
-  return undefined;
+
+  function flawIn(value: unknown, depth: number, isText: boolean): string | undefined {
+    if (typeof value === "string") return isText ? flawOf(value) : undefined;
+    if (typeof value !== "object" || value === null || depth > MAX_DEPTH) return undefined;
+    const isList = Array.isArray(value);
+    for (const key of Object.keys(value)) {
+      const inner = (value as Readonly<Record<string, unknown>>)[key];
+      const flaw = flawIn(inner, depth + 1, isText || (!isList && TEXTS.has(key)));
+      if (flaw) return flaw;
+    }
+    return undefined;
+  }
 }
 
 /** The same for one text. */
 export function scanText(text: string): string | undefined {
   const hidden = hiddenIn(text);
   return hidden ? `holds ${hidden}` : injectionIn(plainOf(text));
-}
-
-function* textsIn(value: unknown, depth: number, isText: boolean): Generator<string> {
-  if (typeof value === "string") {
-    if (isText) yield value;
-  } else if (depth > MAX_DEPTH) {
-    return;
-  } else if (Array.isArray(value)) {
-    for (const inner of value) yield* textsIn(inner, depth + 1, isText);
-  } else if (isJsonObject(value)) {
-    for (const [key, inner] of Object.entries(value)) {
-      yield* textsIn(inner, depth + 1, isText || TEXTS.has(key));
-    }
-  }
 }

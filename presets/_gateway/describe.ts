@@ -1,21 +1,25 @@
-import { type Gateway, isJsonObject, type JsonObject, type Tool } from "../../core/mod.ts";
+import { type Exposure, type Gateway, isJsonObject, type JsonObject, type Tool } from "../../core/mod.ts";
+import { shownNames } from "../../plugins/serve/shown-names.ts";
 import { someOf } from "../_anygpt/not-found.ts";
 import { adaptersOf, toolsOf } from "./adapter-info.ts";
 import { CATEGORIES } from "./adapters.ts";
-import { fullNames } from "./names.ts";
-import { ID_PATTERN } from "./operation-ids.ts";
+import { ID_PATTERN, operationIds } from "./operation-ids.ts";
 import { optionsOf, say } from "./options-of.ts";
 import { liveOperations } from "./registry.ts";
 
 const INSTRUCTION_TOKENS = 100;
 
 /** The tools that an agent sees: the five, called as its client can call them, or every operation. */
-export function describeTools(gateway: Gateway): readonly Tool[] {
+export function describeTools(gateway: Gateway, exposure: Exposure = "meta"): readonly Tool[] {
   const { mode, defaultLimit } = optionsOf(gateway);
-  if (mode === "full") {
-    const live = liveOperations(gateway);
-    const names = fullNames([...live.keys()]);
-    return [...live.values()].map((tool, index) => ({
+  if (exposure === "both" && mode !== "full") {
+    return [...describeTools(gateway), ...describeTools(gateway, "tools")];
+  }
+  if (mode === "full" || exposure === "tools") {
+    const live = [...liveOperations(gateway).values()];
+    const { adapterOf } = operationIds(gateway);
+    const names = shownNames(live.map(({ server, name }) => ({ server: adapterOf(server), name })));
+    return live.map((tool, index) => ({
       ...tool,
       name: names[index] as string,
       inputSchema: listable(tool.inputSchema),
@@ -37,7 +41,7 @@ export function describeTools(gateway: Gateway): readonly Tool[] {
 }
 
 /** What an agent is told of the gateway when it connects. */
-export function instructions(gateway: Gateway): string {
+export function instructions(gateway: Gateway, exposure: Exposure = "meta"): string {
   const adapters = adaptersOf(gateway);
   const counts = adapters.map((adapter) => ({ id: adapter.id, tools: toolsOf(gateway, adapter).length }));
   const total = counts.reduce((sum, { tools }) => sum + tools, 0);
@@ -46,7 +50,7 @@ export function instructions(gateway: Gateway): string {
     .toSorted((a, b) => b.tools - a.tools || (a.id < b.id ? -1 : 1))
     .map(({ id, tools }) => `${id} (${tools})`);
   const offer = `${total} operations of ${adapters.length} adapters can be used here: ${someOf(names, INSTRUCTION_TOKENS)}.`;
-  if (optionsOf(gateway).mode === "full") return offer;
+  if (optionsOf(gateway).mode === "full" || exposure !== "meta") return offer;
   return say(
     gateway,
     `${offer} They are not listed one by one. Describe your task to gateway.intent, then call gateway.execute with the tool_id it gives. ` +

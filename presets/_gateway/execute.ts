@@ -34,7 +34,7 @@ export const execute: MetaTool = {
   annotations: { destructiveHint: true, openWorldHint: true },
   async run({ tool_id, params, options }, { gateway, call }) {
     const order = { id: String(tool_id), params, options: isJsonObject(options) ? options : {} };
-    const { envelope } = await runOperation(gateway, order, { parent: call });
-    return resultOf(envelope);
+    const { envelope, questions } = await runOperation(gateway, order, { parent: call });
+    return questions ?? resultOf(envelope);
   },
 };

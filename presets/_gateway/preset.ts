@@ -9,12 +9,15 @@ import { timeout } from "../../plugins/timeout.ts";
 import { knownOperations } from "../../plugins/upstreams/openapi/known-operations.ts";
 import { openapi } from "../../plugins/upstreams/openapi/mod.ts";
 import { validate } from "../../plugins/validate.ts";
+import { exposure } from "../_exposure.ts";
+import { relayWhen } from "../_relay-when.ts";
 import { servers } from "../_servers.ts";
 import { adapters } from "./adapters.ts";
 import { describeTools, instructions } from "./describe.ts";
 import { discovery } from "./discovery.ts";
 import { execute } from "./execute.ts";
 import { intent } from "./intent.ts";
+import { optionsOf } from "./options-of.ts";
 import { overlays } from "./overlays.ts";
 import { reference } from "./reference.ts";
 import { registry } from "./registry-plugin.ts";
@@ -31,6 +34,8 @@ export const gateway: Preset = definePreset({
     openapi({ overlays }),
     search(),
     discovery(),
+    exposure(),
+    relayWhen((gateway) => optionsOf(gateway).mode === "full"),
     validate(),
     results(),
     rates(),

@@ -5,6 +5,7 @@ import {
   isJsonObject,
   type JsonObject,
   type SettledCall,
+  type ToolResult,
 } from "../../core/mod.ts";
 import { requestMeta } from "../../plugins/guard/request-meta.ts";
 import { explainArguments } from "../_anygpt/argument-fault.ts";
@@ -27,6 +28,8 @@ export interface Executed {
   readonly envelope: Envelope;
   /** Why it failed, where that is not the operation's own doing. */
   readonly error: GatewayError | undefined;
+  /** What its server asks instead of answering, for a client that answers by calling again. */
+  readonly questions?: ToolResult | undefined;
 }
 
 /** Executes an operation as a call of its own, with all that guards it. Never rejects. */
@@ -53,7 +56,8 @@ export async function runOperation(
     });
     const error = explained(call, params);
     const shown = tool && !tool.builtin ? operationIds(gateway).idOf(tool) : id;
-    return { envelope: envelopeOf(gateway, call, { id: shown, error }), error };
+    const questions = call.ok && call.result.resultType === "input_required" ? call.result : undefined;
+    return { envelope: envelopeOf(gateway, call, { id: shown, error }), error, questions };
   } finally {
     limit.end();
   }

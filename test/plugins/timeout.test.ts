@@ -7,6 +7,7 @@ import {
   type Plugin,
   textResult,
 } from "../../core/mod.ts";
+import { requestMeta } from "../../plugins/guard/request-meta.ts";
 import { type TimeoutOptions, timeout } from "../../plugins/timeout.ts";
 import { errorOf, textOf } from "../_helpers/failure.ts";
 
@@ -229,6 +230,62 @@ describe("progress", () => {
     answer();
     await running;
     expect(seen).toEqual([7]);
+  });
+});
+
+describe("a caller's own wish", () => {
+  const wishing = (ms: unknown) => ({ tool: "slow:wait", meta: { [requestMeta.timeoutMs]: ms } });
+
+  test.each([
+    ["shortens the time", { ms: 100 }, 40, 40],
+    ["prolongs it", { ms: 100, maxMs: 1_000 }, 700, 700],
+    ["prolongs that of a tool too", { tools: { "slow:wait": 50 }, maxMs: 1_000 }, 1_000, 1_000],
+  ])("%s", async (_what, options, wish, ms) => {
+    const { plugin, call } = slow();
+    const gateway = await open(options, plugin);
+    const running = gateway.run(wishing(wish));
+    await vi.advanceTimersByTimeAsync(ms - 1);
+    expect(call().ended).toBe(false);
+    await vi.advanceTimersByTimeAsync(1);
+    const error = errorOf(await running);
+    expect(error).toMatchObject({ code: "TIMEOUT", data: { ms } });
+    expect(error.message).toBe(
+      `"slow:wait" did not answer within ${ms} ms. The limit is the caller's own, "toolpipe/timeout-ms".`,
+    );
+  });
+
+  test.each([
+    ["the maximum", { ms: 100, maxMs: 1_000 }, 1_000],
+    ["what its tool may take anyway", { ms: 500, maxMs: 100 }, 500],
+  ])("goes no further than %s", async (_what, options, ms) => {
+    const { plugin, call } = slow();
+    const gateway = await open(options, plugin);
+    const running = gateway.run(wishing(2 ** 40));
+    await vi.advanceTimersByTimeAsync(ms - 1);
+    expect(call().ended).toBe(false);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(errorOf(await running)).toMatchObject({
+      data: { ms, setting: "options.timeout.maxMs" },
+      message: `"slow:wait" did not answer within ${ms} ms. The limit is options.timeout.maxMs.`,
+    });
+  });
+
+  test("is not prolonged by progress", async () => {
+    const { plugin, call } = slow();
+    const gateway = await open({ ms: 100 }, plugin);
+    const running = gateway.run(wishing(150));
+    await vi.advanceTimersByTimeAsync(90);
+    call().report({ progress: 1 });
+    await vi.advanceTimersByTimeAsync(60);
+    expect(errorOf(await running)).toMatchObject({ code: "TIMEOUT", data: { ms: 150 } });
+  });
+
+  test.each([0, -1, Number.NaN, "50", null])("that is none changes nothing: %s", async (wish) => {
+    const { plugin } = slow();
+    const gateway = await open({ ms: 100 }, plugin);
+    const running = gateway.run(wishing(wish));
+    await vi.advanceTimersByTimeAsync(100);
+    expect(errorOf(await running).data).toMatchObject({ ms: 100, setting: "options.timeout.ms" });
   });
 });
 

@@ -75,6 +75,18 @@ describe("an execution", () => {
       error: { code: "TIMEOUT", retryable: true, message: expect.stringContaining("30 ms") },
     });
   });
+
+  test("may take longer than others where it asks for that, up to the maximum", async () => {
+    const args = { tool_id: "demo:countdown", params: { from: 10 }, options: { timeout: 60_000 } };
+    const short = { ms: 20, extendOnProgress: false };
+    const { ask } = await openPay({ timeout: short });
+    expect(await ask("execute", args)).toMatchObject({ success: true });
+    expect(await ask("execute", { ...args, options: {} })).toMatchObject({ error: { code: "TIMEOUT" } });
+    const bounded = await openPay({ timeout: { ...short, maxMs: 40 } });
+    expect(await bounded.ask("execute", args)).toMatchObject({
+      error: { code: "TIMEOUT", details: { ms: 40, setting: "options.timeout.maxMs" } },
+    });
+  });
 });
 
 test("what was not waited for to its end is not called retryable where it may have changed something", async () => {

@@ -102,6 +102,25 @@ describe("POST /api/adapters/{adapter}/tools/{tool}", () => {
     expect((await post(`${remove}?confirmed=true`, { code: "CUS_1" })).status).toBe(200);
   });
 
+  test.each([
+    ["in a header", (token: string) => ["", { "Confirmation-Token": token }] as const],
+    ["in the query", (token: string) => [`?confirmation=${encodeURIComponent(token)}`, {}] as const],
+  ])("takes the token of a refusal %s, for that very call and once", async (_where, given) => {
+    const { post, received } = await rest({ guard: { confirmation: "token" } });
+    const remove = "/api/adapters/pay/tools/delete-customer";
+    const refused = await post(`${remove}?confirmed=true`, { code: "CUS_1" });
+    expect(refused).toMatchObject({ status: 428, body: { error: { code: "CONFIRMATION_REQUIRED" } } });
+    const { details } = refused.body["error"] as { details: { confirmation: string } };
+    const [query, headers] = given(details.confirmation);
+    const other = await post(remove + query, { code: "CUS_2" }, headers);
+    expect(other).toMatchObject({ status: 428, body: { error: { code: "CONFIRMATION_INVALID" } } });
+    expect(received).toEqual([]);
+    expect((await post(remove + query, { code: "CUS_1" }, headers)).status).toBe(200);
+    const again = await post(remove + query, { code: "CUS_1" }, headers);
+    expect(again).toMatchObject({ status: 428, body: { error: { code: "CONFIRMATION_INVALID" } } });
+    expect(received).toHaveLength(1);
+  });
+
   test("answers with images within its JSON", async () => {
     const { post } = await rest();
     expect(await post("/api/adapters/pay/tools/fetch-receipt", { id: "1" })).toMatchObject({

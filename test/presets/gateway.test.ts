@@ -195,10 +195,10 @@ describe("acceptance of full mode", () => {
     vi.stubEnv("MCP_TOOL_MODE", "full");
     const { tools, call } = await overHttp();
     const names = (await tools()).map(({ name }) => name);
-    expect(names).toContain("pay__list-banks");
+    expect(names).toContain("list-banks");
     expect(names).not.toContain("gateway.intent");
     for (const name of names) expect(name).toMatch(/^[a-zA-Z0-9_-]{1,64}$/);
-    expect(await call("pay__list-banks", {})).toMatchObject({ status: true });
+    expect(await call("list-banks", {})).toMatchObject({ status: true });
   });
 });
 

@@ -1,6 +1,7 @@
 import type { Buffer } from "node:buffer";
 import { STATUS_CODES } from "node:http";
 import { type ContentBlock, GatewayError, type ToolResult } from "../../../core/mod.ts";
+import { resultMeta } from "../../guard/request-meta.ts";
 import { faultOf } from "../_foreign-json.ts";
 import type { ClientAnswer } from "./client.ts";
 import { RATE_LIMITED } from "./errors.ts";
@@ -13,9 +14,12 @@ const LONGEST_WAIT_SECONDS = 86_400;
 
 /** What a tool answers with the answer of its API. Throws `RATE_LIMITED` where it was asked too often. */
 export function resultOf(answer: ClientAnswer, tool: string, uri: string): ToolResult {
-  const { status, headers } = answer;
-  if (status === 429) throw rateLimited(headers["retry-after"], tool);
-  const meta = { _meta: { [httpStatusMeta]: status } };
+  const { status, headers, isAfterwards = false } = answer;
+  if (status === 429) throw rateLimited(headers["retry-after"], tool, isAfterwards);
+  const isTurnedAway = (status === 401 || status === 403) && !isAfterwards;
+  const meta = {
+    _meta: { [httpStatusMeta]: status, ...(isTurnedAway && { [resultMeta.turnedAway]: true }) },
+  };
   const { blocks, value } = contentOf(answer, uri);
   if (status < 300) {
     return { content: blocks, ...(value !== undefined && { structuredContent: value }), ...meta };
@@ -92,14 +96,15 @@ function textOf(body: Buffer): string | undefined {
   }
 }
 
-function rateLimited(header: string | undefined, tool: string): GatewayError {
+function rateLimited(header: string | undefined, tool: string, sent: boolean): GatewayError {
   const seconds = retryAfter(header);
   const wait = seconds === undefined ? "later" : `in ${seconds} seconds`;
   return new GatewayError(
     RATE_LIMITED,
     `The API behind "${tool}" was asked too often. It may be asked again ${wait}.`,
-    // It came to the API and was turned away there, so nothing was done: as if it had not been sent.
-    { data: { status: 429, sent: false, ...(seconds !== undefined && { retry_after: seconds }) } },
+    // Where it was turned away nothing was done, as if it had not been sent. Where only the question how it went was
+    // asked too often, it was.
+    { data: { status: 429, sent, ...(seconds !== undefined && { retry_after: seconds }) } },
   );
 }
 

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../core/mod.ts";
+import { isJsonObject, type JsonObject } from "../../../core/mod.ts";
 import { assemble } from "./assemble.ts";
 import type { Body } from "./body.ts";
 import { plainText } from "./document.ts";
@@ -36,7 +36,7 @@ export function argumentsOf(
     // Its value comes with the request of the call; it may be given here too.
     const isKey = place === "header" && name === idempotencyHeader;
     if (parameter.required && !isKey) required.push(argument);
-    const told = parameter.example ?? schema["example"];
+    const told = parameter.example ?? schemas.exampleOf(schema);
     if (told !== undefined) example[argument] = told;
     return { argument, name, place, style, explode, allowReserved, json };
   });
@@ -68,16 +68,18 @@ export function argumentsOf(
       const known = kind === "raw" && Object.keys(schema).length === 0 ? { type: "string" } : schema;
       properties[whole] = { ...known, ...descriptionOf(given.description) };
       if (given.required) required.push(whole);
-      if (given.example !== undefined) example[whole] = given.example;
+      const told = given.example ?? schemas.exampleOf(given.schema);
+      if (told !== undefined) example[whole] = told;
       return { ...common, whole };
     }
-    const told = (given.example ?? given.schema["example"]) as JsonObject | undefined;
+    const told = given.example ?? schemas.exampleOf(given.schema);
     const fields = given.fields.map((field): PlannedField => {
       const argument = nameOf(field.name, "body");
       properties[argument] = schemas.convert(field.schema);
       // Where there need not be a body at all, nothing of it is required.
       if (field.required && given.required) required.push(argument);
-      const value = told?.[field.name] ?? field.schema["example"];
+      const said = isJsonObject(told) && Object.hasOwn(told, field.name) ? told[field.name] : undefined;
+      const value = said ?? schemas.exampleOf(field.schema);
       if (value !== undefined && value !== null) example[argument] = value;
       const { name, writing, contentType: type } = field;
       return { argument, name, writing, contentType: type, isFile: field.isFile };

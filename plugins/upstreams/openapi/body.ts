@@ -1,7 +1,8 @@
 import { isJsonObject, type JsonObject } from "../../../core/mod.ts";
 import { entriesOf, type FoundOperation, follow, type OpenApiDocument, textOf } from "./document.ts";
+import { exampleIn } from "./example.ts";
 import { mergedObject } from "./merge.ts";
-import { exampleIn, oldWriting, schemaOfOld, type Writing, writingOf } from "./parameters.ts";
+import { oldWriting, schemaOfOld, type Writing, writingOf } from "./parameters.ts";
 import { isFile, isReadOnly } from "./schema.ts";
 
 /** How the body of a request is written. */

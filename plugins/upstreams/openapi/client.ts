@@ -20,6 +20,8 @@ export interface ClientAnswer {
   /** By lower-case name. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
+  /** Whether it only tells of a request that was done before: another answer had said so, and led here. */
+  readonly isAfterwards?: boolean;
 }
 
 /** What bounds one exchange. */

@@ -1,12 +1,6 @@
 import { isJsonObject, type JsonObject } from "../../../core/mod.ts";
-import {
-  entriesOf,
-  type FoundOperation,
-  follow,
-  type OpenApiDocument,
-  objectsIn,
-  textOf,
-} from "./document.ts";
+import { entriesOf, type FoundOperation, type OpenApiDocument, objectsIn, textOf } from "./document.ts";
+import { exampleIn } from "./example.ts";
 import type { Place } from "./names.ts";
 
 /** How a value that is not a single one is written into a request. */
@@ -167,14 +161,4 @@ export function oldWriting(given: JsonObject, place: Parameter["place"]): Writin
 export function schemaOfOld(given: JsonObject): JsonObject {
   const { name: _, in: __, required: ___, description: ____, collectionFormat: _____, ...schema } = given;
   return schema;
-}
-
-/** The example that a parameter or a media type gives. */
-export function exampleIn(root: JsonObject, given: JsonObject): { readonly example?: unknown } {
-  if (given["example"] !== undefined) return { example: given["example"] };
-  for (const [, one] of entriesOf(given["examples"])) {
-    const told = follow(root, one);
-    if (isJsonObject(told) && told["value"] !== undefined) return { example: told["value"] };
-  }
-  return {};
 }

@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject } from "../../../core/mod.ts";
 import { entriesOf, follow, followed, type OpenApiDocument } from "./document.ts";
+import { exampleIn } from "./example.ts";
 import { mergedObject } from "./merge.ts";
 import { annotate, described, exclusive, isOf, orNull, typesOf } from "./schema-words.ts";
 
@@ -9,6 +10,8 @@ export interface Schemas {
   convert(node: unknown): JsonObject;
   /** What a name under `$defs` stands for. It is made once, and shared by all that refer to it. */
   definition(name: string): JsonObject;
+  /** The example that the document gives for a node, if it does. */
+  exampleOf(node: unknown): unknown;
 }
 
 /** Deeper than this nothing is said of a value. */
@@ -55,6 +58,7 @@ export function createSchemas({ root, version }: OpenApiDocument): Schemas {
       }
       return known;
     },
+    exampleOf: (node) => exampleIn(root, node).example,
   };
 
   function convert(given: unknown, depth: number): JsonObject {

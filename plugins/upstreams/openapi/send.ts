@@ -32,6 +32,7 @@ export async function send(client: Client, first: ClientRequest, limits: SendLim
   outer?.addEventListener("abort", giveUp, { once: true });
   try {
     let request = first;
+    let isAfterwards = false;
     for (let hops = 0; ; hops++) {
       // Once one request has been answered, something was sent, whatever becomes of the next.
       const answer = await client
@@ -40,7 +41,8 @@ export async function send(client: Client, first: ClientRequest, limits: SendLim
           Promise.reject(hops === 0 ? thrown : withSent(thrown, request.url, true)),
         );
       const next = hops < MAX_REDIRECTS ? redirected(request, answer) : undefined;
-      if (!next) return answer;
+      if (!next) return isAfterwards ? { ...answer, isAfterwards } : answer;
+      isAfterwards ||= next.method !== request.method;
       request = next;
     }
   } finally {

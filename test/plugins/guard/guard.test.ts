@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { createGateway, GatewayError, type JsonObject, localTools, textResult } from "../../../core/mod.ts";
-import { guard, requestMeta } from "../../../plugins/guard/mod.ts";
-import { rates } from "../../../plugins/guard/rates.ts";
+import { guard, rates, requestMeta } from "../../../plugins/guard/mod.ts";
 import { memoryStore } from "../../../plugins/state/mod.ts";
 import { errorOf, textOf } from "../../_helpers/failure.ts";
 import { plugin } from "../../core/_fixtures.ts";

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Gateway, ToolDefinition } from "../../../core/mod.ts";
 import { approvalsIn } from "../../../plugins/approvals.ts";
+import { SCAN_VERSION } from "../../../plugins/guard/scan.ts";
 import { search } from "../../../plugins/search/mod.ts";
 import { fileStore } from "../../../plugins/state/mod.ts";
 import { errorOf, textOf } from "../../_helpers/failure.ts";
@@ -91,7 +92,7 @@ describe("fault 47: a tool whose definition changes", () => {
     expect(enabled()).toEqual(["get_a", false, false]);
     expect(await gateway.services.guard?.approve("bank")).toHaveLength(2);
     expect(enabled()).toEqual(["get_a", "get_b", "get_c"]);
-    await expect(gateway.services.guard?.approve("bank")).rejects.toMatchObject({ code: "TOOL_NOT_FOUND" });
+    expect(await gateway.services.guard?.approve("bank")).toEqual([]);
   });
 
   test("makes the key of an earlier call one of another call", async () => {
@@ -109,7 +110,7 @@ describe("a tool that is seen for the first time", () => {
     const { gateway, store } = await openBank({ tools: [balance] });
     expect((await gateway.run(look)).ok).toBe(true);
     expect(await store.list("pins/")).toMatchObject([
-      { value: { tools: [["get_balance", expect.any(String), 1]] } },
+      { value: { tools: [["get_balance", expect.any(String), SCAN_VERSION]] } },
     ]);
     await gateway.catalog.replace({ id: "bank" }, [balance, { ...balance, name: "get_more" }]);
     expect(gateway.catalog.tools().map(({ enabled }) => enabled)).toEqual([true, true]);
@@ -172,7 +173,8 @@ test("a server of the same name elsewhere is another server", async () => {
         status,
         refresh: async () => {},
         settled: async () => {},
-      };
+        // The guard asks for nothing else.
+      } as never;
     },
   });
   const one = await openBank({

@@ -97,8 +97,16 @@ test("no text can stall it", () => {
     " \n",
     "style='",
     "user has already ",
+    "user",
+    "must also ",
+    "curl $(",
+    "whatever the user ",
+    "if the user asks why ",
+    "do not use ",
+    "ignora las ",
+    "_*",
   ];
-  for (const seed of seeds) {
+  for (const seed of [...seeds, ...seeds.map((each) => `${each.trim()}\u200a`)]) {
     const began = process.cpuUsage();
     scanText(seed.repeat(50_000 / seed.length));
     const { user } = process.cpuUsage(began);

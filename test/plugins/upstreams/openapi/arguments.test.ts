@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../../core/mod.ts";
 import { parseData } from "../../../../core/mod.ts";
 import { apiOf, built, builtOne, fixture } from "./_open.ts";
@@ -49,6 +49,54 @@ test("an operation says its method, path, category, errors, examples, and where 
   });
   expect(builtOne(shop, "health").operation.auth).toBe("none");
   expect(builtOne(shop, "get-order").operation.examples).toEqual([{ id: "a1" }]);
+});
+
+describe("an example that a document gives elsewhere, and refers to, is taken from there", () => {
+  const components = {
+    schemas: {
+      Id: { type: "string", example: "a1" },
+      Kind: { type: "string", examples: ["tea"] },
+      Order: {
+        type: "object",
+        required: ["kind"],
+        properties: { kind: { $ref: "#/components/schemas/Kind" }, constructor: { type: "string" } },
+      },
+      Told: {
+        type: "object",
+        properties: { kind: { type: "string" } },
+        example: { kind: "coffee" },
+      },
+      Loop: { $ref: "#/components/schemas/Loop" },
+      Pointing: { type: "object", properties: { a: {} }, example: { $ref: "#/components/examples/A" } },
+      Values: { type: "array", items: {}, example: { $ref: "#/components/examples/Bare" } },
+    },
+    examples: { A: { summary: "One", value: { a: 1 } }, Bare: [1, 2] },
+  };
+  const ref = (name: string): JsonObject => ({ $ref: `#/components/schemas/${name}` });
+  const examplesOf = (schema: JsonObject, parameters: readonly JsonObject[] = []): unknown => {
+    const requestBody = { required: true, content: { "application/json": { schema } } };
+    const post = { operationId: "post", parameters, requestBody };
+    return builtOne(apiOf({ "/it": { post } }, { components })).operation.examples;
+  };
+
+  test.each([
+    ["of a field", ref("Order"), [{ kind: "tea" }]],
+    ["of the whole body", ref("Told"), [{ kind: "coffee" }]],
+    ["in place of a value", ref("Pointing"), [{ a: 1 }]],
+    ["that is a value and no example", ref("Values"), [{ body: [1, 2] }]],
+    ["that is not there", { type: "object", properties: { a: ref("Nothing") } }, []],
+    ["that leads to itself", { type: "object", properties: { a: ref("Loop") } }, []],
+    [
+      "outside the document",
+      { type: "object", properties: { a: {} }, example: { $ref: "file:///etc/hosts" } },
+      [],
+    ],
+  ])("one %s", (_which, schema, examples) => expect(examplesOf(schema)).toEqual(examples));
+
+  test("one of a parameter", () => {
+    const id = { name: "id", in: "query", required: true, schema: ref("Id") };
+    expect(examplesOf(ref("Told"), [id])).toEqual([{ id: "a1", kind: "coffee" }]);
+  });
 });
 
 test("names, titles, descriptions, tags and hints come from the document", () => {
