@@ -1,22 +1,26 @@
-import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { type Catalog, type Gateway, GatewayError, isJsonObject } from "../../core/mod.ts";
+import { type Catalog, type Gateway, GatewayError, isJsonObject, type JsonObject } from "../../core/mod.ts";
 import { checkLegacyVersion, claimsModern, headerOf, isModern, type Message } from "./_http-era.ts";
 import { answering, type Exchange, telling } from "./_http-exchange.ts";
 import { checkParams, type MirroredParam, mirroredParams } from "./_http-params.ts";
 import { malformed, notAllowed, Refusal, refuse } from "./_http-refusal.ts";
 import { acceptedOf, createReply, type ReplyLimits } from "./_http-reply.ts";
 import { type MessageLimits, readJson } from "./_http-request.ts";
+import type { AskLimits } from "./_served-client.ts";
+import { createSession, createSessions, type Session } from "./_session.ts";
+import { createTalk } from "./_talk.ts";
 import type { PeerParts } from "./peer.ts";
 import { modernVersions } from "./protocol.ts";
 
 /** What an endpoint is made of. */
-export interface EndpointParts extends Omit<PeerParts, "send"> {
+export interface EndpointParts extends Pick<PeerParts, "front" | "instructions"> {
   /** The gateway that is served now. */
   readonly gateway: () => Gateway;
   /** Throws a {@link Refusal} of what has no business here. */
   readonly check: (request: IncomingMessage) => void;
   readonly limits: MessageLimits & ReplyLimits;
+  /** Bounds of what clients are asked. */
+  readonly asking?: Partial<AskLimits> | undefined;
 }
 
 /** MCP at one address, for clients of both eras. */
@@ -39,10 +43,13 @@ const MAX_BATCH = 100;
 const SESSION = "mcp-session-id";
 
 /**
- * Makes an endpoint. It remembers nobody: a session is a name under which a client of the older era cancels
- * its requests, and one that was given out before a restart is as good as any.
+ * Makes an endpoint. A session is a name under which a client of the older era cancels its requests, and under which
+ * is known what it said of itself. One that was given out before a restart is as good as any, but such a client can
+ * be asked nothing: nobody knows what it can do.
  */
-export function createEndpoint({ gateway, check, limits, ...parts }: EndpointParts): Endpoint {
+export function createEndpoint({ gateway, check, limits, asking, ...parts }: EndpointParts): Endpoint {
+  const sessions = createSessions();
+  const talk = createTalk(asking);
   const exchanges = new Map<Exchange, Promise<void>>();
   let mirrored: Mirrored | undefined;
   let isClosing = false;
@@ -57,6 +64,7 @@ export function createEndpoint({ gateway, check, limits, ...parts }: EndpointPar
     close() {
       isClosing = true;
       for (const exchange of exchanges.keys()) exchange.close();
+      talk.suspended.close();
     },
     async settled() {
       await Promise.all(exchanges.values());
@@ -68,30 +76,35 @@ export function createEndpoint({ gateway, check, limits, ...parts }: EndpointPar
     if (request.method === "GET") return tell(request, response);
     const accepted = acceptedOf(request.headers.accept);
     const body = await readJson(request, limits);
-    const session = headerOf(request.headers, SESSION);
-    const { requests, modern } = sort(body, request, session);
+    const id = headerOf(request.headers, SESSION);
+    const known = sessions.get(id) ?? createSession();
+    const { requests, modern } = sort(body, request, id, known);
     if (requests.length === 0) return void response.writeHead(202).end();
     goOn();
-    const begins = !modern && requests[0]?.method === "initialize";
-    const reply = createReply(response, accepted, limits, begins ? { [SESSION]: randomUUID() } : {});
-    keep(response, answering(requests, Array.isArray(body), modern, { ...parts, reply, session }));
+    const begun = !modern && requests[0]?.method === "initialize" ? sessions.begin() : undefined;
+    const reply = createReply(response, accepted, limits, begun && { [SESSION]: begun.id });
+    const session = begun?.session ?? known;
+    const exchange = { ...parts, reply, id, session, talk, canAsk: accepted.stream };
+    keep(response, answering(requests, Array.isArray(body), modern, exchange));
   }
 
   /** Checks all messages of a request, acts on the notices, and returns what is to be answered. */
-  function sort(body: unknown, { headers }: IncomingMessage, session: string | undefined) {
+  function sort(body: unknown, { headers }: IncomingMessage, id: string | undefined, session: Session) {
     const isBatch = Array.isArray(body);
     const all: readonly unknown[] = isBatch ? body : [body];
     if (all.length === 0 || all.length > MAX_BATCH) {
       throw malformed(`A batch holds between one and ${MAX_BATCH} messages.`);
     }
-    const messages = all.map(asMessage).filter((message) => message !== undefined);
+    const messages = all
+      .map((one) => asMessage(one, (answer) => talk.asking.answer(answer, session)))
+      .filter((message) => message !== undefined);
     if (isBatch && messages.some(claimsModern))
       throw malformed("This revision of the protocol has no batches.");
     let modern = false;
     for (const message of messages) {
       modern = withId(message, () => isModern(message, headers));
       if (modern) withId(message, () => checkMirrored(message, headers));
-      else if (message.method === "notifications/cancelled") cancel(session, message.params);
+      else if (message.method === "notifications/cancelled") cancel(id, message.params);
     }
     const requests = messages.filter((message) => message.id !== undefined) as (Message & { id: string })[];
     if (new Set(requests.map(({ id }) => id)).size < requests.length) {
@@ -123,13 +136,13 @@ export function createEndpoint({ gateway, check, limits, ...parts }: EndpointPar
     const version = headerOf(headers, "mcp-protocol-version");
     if (modernVersions.includes(String(version))) throw notAllowed("POST");
     checkLegacyVersion(version);
-    const session = headerOf(headers, SESSION);
+    const id = headerOf(headers, SESSION);
     for (const other of exchanges.keys()) {
       // Nothing may be told twice; a client that asks again has lost the first stream.
-      if (session !== undefined && other.session === session && other.isTelling) other.close();
+      if (id !== undefined && other.session === id && other.isTelling) other.close();
     }
     const reply = createReply(response, accepted, limits);
-    keep(response, telling({ ...parts, reply, session }));
+    keep(response, telling({ ...parts, reply, id, session: sessions.get(id), talk }));
   }
 
   function keep(response: ServerResponse, exchange: Exchange): void {
@@ -152,13 +165,13 @@ export function createEndpoint({ gateway, check, limits, ...parts }: EndpointPar
   }
 }
 
-/** A request or a notification, or nothing where it is an answer: we never ask anything. */
-function asMessage(value: unknown): Message | undefined {
+/** A request or a notification, or nothing where it is an answer. */
+function asMessage(value: unknown, onAnswer: (answer: JsonObject) => void): Message | undefined {
   if (!isJsonObject(value) || value["jsonrpc"] !== "2.0") {
     throw malformed("This is not a message of JSON-RPC 2.0.");
   }
   const { id, method, params } = value;
-  if (method === undefined && ("result" in value || "error" in value)) return undefined;
+  if (method === undefined && ("result" in value || "error" in value)) return void onAnswer(value);
   if (typeof method !== "string") throw malformed("A message needs a method.");
   if (id === undefined) return { method, params };
   if (typeof id !== "string" && typeof id !== "number") {

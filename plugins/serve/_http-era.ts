@@ -18,6 +18,7 @@ const named: Readonly<Record<string, string | undefined>> = {
   __proto__: null as never,
   "tools/call": "name",
   "resources/read": "uri",
+  "prompts/get": "name",
 };
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 

@@ -21,7 +21,7 @@ export interface Exchange {
 /** What an exchange is made of. */
 export interface ExchangeParts extends Omit<PeerParts, "send"> {
   readonly reply: Reply;
-  readonly session: string | undefined;
+  readonly id: string | undefined;
 }
 
 type Request = Message & { readonly id: string | number };
@@ -33,12 +33,14 @@ export function answering(
   requests: readonly Request[],
   isBatch: boolean,
   modern: boolean,
-  { reply, session, ...parts }: ExchangeParts,
+  { reply, id: session, ...parts }: ExchangeParts,
 ): Exchange {
   const waiting = new Map(requests.map((request) => [request.id, request]));
   const answers: object[] = [];
   const peer = createPeer({
     ...parts,
+    // As the SDK does: a stream that will never carry anything is ended, and one that is shared is not.
+    closesEmpty: true,
     send(message) {
       if ("method" in message) return reply.notify(message);
       answers.push(message);
@@ -91,13 +93,14 @@ export function answering(
 
   /** The newer era wants a missing method to be missing for HTTP too. A missing tool is another matter. */
   function statusOf(answer: { readonly error?: unknown }): number {
-    const isMissing = isJsonObject(answer.error) && answer.error["code"] === rpcCodes.methodNotFound;
-    return isMissing && requests[0]?.method !== "tools/call" ? 404 : 200;
+    const code = isJsonObject(answer.error) ? answer.error["code"] : undefined;
+    if (code === rpcCodes.missingCapability) return 400;
+    return code === rpcCodes.methodNotFound && requests[0]?.method !== "tools/call" ? 404 : 200;
   }
 }
 
 /** Tells a client of the older era what it did not ask for, for as long as it listens. */
-export function telling({ reply, session, ...parts }: ExchangeParts): Exchange {
+export function telling({ reply, id: session, ...parts }: ExchangeParts): Exchange {
   const peer = createPeer({ ...parts, send: (message) => reply.notify(message) });
   peer.receive({ jsonrpc: "2.0", method: "notifications/initialized" });
   remember(parts);

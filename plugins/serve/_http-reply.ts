@@ -14,8 +14,8 @@ export interface ReplyLimits {
 export interface Reply {
   /** Begins a stream at once. */
   open(): void;
-  /** Sends a message ahead of the answer, to a client that can take it. */
-  notify(message: object): void;
+  /** Sends a message ahead of the answer, to a client that can take it; returns whether it was sent. */
+  notify(message: object): boolean;
   /** Sends the answer, or those to a batch, and ends. */
   answer(message: object | readonly object[], status?: number): void;
   /** Ends without an answer. */
@@ -67,7 +67,9 @@ export function createReply(
     open,
     notify(message) {
       open();
-      if (isStream && response.writableLength <= MAX_UNREAD_BYTES) write(eventOf(message));
+      if (!isStream || isOver() || response.writableLength > MAX_UNREAD_BYTES) return false;
+      write(eventOf(message));
+      return true;
     },
     answer(message, status = 200) {
       if (isOver()) return;

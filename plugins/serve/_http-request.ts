@@ -15,6 +15,16 @@ export interface MessageLimits {
 const loopbackNames: readonly string[] = ["localhost", "127.0.0.1", "[::1]"];
 const methods: readonly (string | undefined)[] = ["GET", "POST"];
 
+/** Where something is served, and to whom. */
+export interface Place {
+  readonly host: string;
+  readonly port: number;
+  /** Other names that it is known by, `name` at any port or `name:port`. */
+  readonly allowedHosts?: readonly string[] | undefined;
+  /** Pages of others that may ask, such as `https://app.example`. */
+  readonly allowedOrigins?: readonly string[] | undefined;
+}
+
 /** Whether only this machine can reach an address. */
 export function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || (isIPv4(host) && host.startsWith("127."));
@@ -25,30 +35,59 @@ export function inUrl(host: string): string {
   return host.includes(":") ? `[${host}]` : host;
 }
 
+/** The path of a request. */
+export function pathOf({ url = "" }: Pick<IncomingMessage, "url">): string {
+  return url.split("?", 1)[0] ?? "";
+}
+
+/** Makes the check of requests to one path: {@link placeCheck}, and that there is something there. */
+export function checkOf({ path, ...place }: Place & { readonly path: string }): (
+  request: IncomingMessage,
+) => void {
+  const check = placeCheck(place);
+  return (request) => {
+    check(request);
+    if (pathOf(request) !== path) throw new Refusal(404, "There is nothing at this address.");
+    if (!methods.includes(request.method)) throw notAllowed(methods.join(", "));
+  };
+}
+
 /**
  * Makes the check that every request has to pass first. A page of a stranger can make a browser send requests
  * here under a name of its own, but not under ours, and not without saying where the page is from.
  */
-export function checkOf(place: {
-  readonly host: string;
-  readonly port: number;
-  readonly path: string;
-}): (request: IncomingMessage) => void {
+export function placeCheck(place: Place): (request: IncomingMessage) => void {
+  const { port, allowedHosts = [], allowedOrigins = [] } = place;
   const names = [...loopbackNames, inUrl(place.host)];
-  const hosts = new Set(names.map((name) => `${name}:${place.port}`));
+  const hosts = new Set(names.map((name) => `${name}:${port}`));
   // A client leaves out the port that is the usual one.
-  if (place.port === 80) for (const name of names) hosts.add(name);
+  if (port === 80) for (const name of names) hosts.add(name);
+  const others = new Set(allowedHosts.map((name) => name.toLowerCase()));
+  const origins = new Set(allowedOrigins.map((origin) => origin.toLowerCase()));
+  const isExposed = !isLoopback(place.host);
 
-  return ({ method, url = "", headers: { host = "", origin } }) => {
-    if (!hosts.has(host.toLowerCase())) {
-      throw new Refusal(403, "Requests to this host are not answered here.");
-    }
-    if (origin !== undefined && !isLoopbackOrigin(origin)) {
-      throw new Refusal(403, "Requests from this origin are not answered.");
-    }
-    if (url.split("?", 1)[0] !== place.path) throw new Refusal(404, "There is nothing at this address.");
-    if (!methods.includes(method)) throw notAllowed(methods.join(", "));
+  return ({ headers: { host: given = "", origin }, socket }) => {
+    const host = given.toLowerCase();
+    const isOurs =
+      hosts.has(host) ||
+      others.has(host) ||
+      others.has(host.replace(/:\d+$/, "")) ||
+      // Whoever is at all addresses is asked by one of them. A name can be made to lead here; an address cannot.
+      (isExposed && host === addressOf(socket));
+    if (!isOurs) throw new Refusal(403, "Requests to this host are not answered here.");
+    if (origin === undefined || isLoopbackOrigin(origin) || origins.has(origin.toLowerCase())) return;
+    if (isExposed && isOrigin(origin, host)) return;
+    throw new Refusal(403, "Requests from this origin are not answered.");
   };
+}
+
+function addressOf({ localAddress = "", localPort }: IncomingMessage["socket"]): string {
+  return `${inUrl(localAddress.replace(/^::ffff:(?=\d+\.)/, ""))}:${localPort}`;
+}
+
+/** Whether it is our own page that asks. What is between a browser and us may have taken https off. */
+function isOrigin(origin: string, host: string): boolean {
+  return /^https?:\/\//i.test(origin) && origin.toLowerCase().replace(/^https?:\/\//, "") === host;
 }
 
 function isLoopbackOrigin(origin: string): boolean {
@@ -85,6 +124,8 @@ function readBytes(
   const tooLarge = new Refusal(413, `A message may have ${maxBytes} bytes at most.`);
   return new Promise((resolve, reject) => {
     if (Number(request.headers["content-length"]) > maxBytes) return reject(tooLarge);
+    // Whoever has gone while something else was waited for says nothing more.
+    if (request.destroyed) return breakOff();
     let parts: Uint8Array[] = [];
     let size = 0;
     request.on("data", (chunk: Uint8Array) => {
@@ -97,8 +138,11 @@ function readBytes(
       parts.push(chunk);
     });
     request.once("end", () => resolve(Buffer.concat(parts)));
-    const breakOff = (): void => reject(new Refusal(400, "The message was not sent to its end."));
     request.once("error", breakOff);
     request.once("close", breakOff);
+
+    function breakOff(): void {
+      reject(new Refusal(400, "The message was not sent to its end."));
+    }
   });
 }

@@ -14,7 +14,7 @@ const IDLE_MS = 60_000;
 /** Opens the port, and then the gateway: a port that is taken is noticed before any server is started. */
 export async function startHttp(
   config: LoadedConfig,
-  { port, host, path, limits }: Required<HttpOptions> & { readonly limits: HttpLimits },
+  { port, host, path, limits, asking }: Required<HttpOptions> & { readonly limits: HttpLimits },
 ): Promise<HttpServer> {
   if (!isLoopback(host)) throw exposed(host);
   const server = createServer({
@@ -58,11 +58,12 @@ export async function startHttp(
   async function open(
     bound: number,
   ): Promise<{ served: Reloadable; endpoint: Endpoint; rest: RestEndpoint }> {
-    const front = createFront();
+    const front = createFront({ isShared: true });
     const served = await serveReloadable(front, config);
     const endpoint = createEndpoint({
       front,
       limits,
+      asking,
       instructions: served.instructions,
       gateway: () => served.gateway,
       check: checkOf({ host, port: bound, path }),

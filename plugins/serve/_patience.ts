@@ -1,6 +1,7 @@
-import type { CallRequest, Gateway, Progress, SettledCall, ToolResult } from "../../core/mod.ts";
+import type { CallRequest, Progress, SettledCall, ToolResult } from "../../core/mod.ts";
 import type { Results } from "../results/mod.ts";
 import { resultOf } from "./_result-of.ts";
+import type { ServedClient } from "./_served-client.ts";
 
 /** What is done with a call that is waited for. */
 export interface Patience {
@@ -9,6 +10,8 @@ export interface Patience {
   readonly shown: (settled: SettledCall) => ToolResult;
   /** What is called, for whoever reads its result later. */
   readonly name: string;
+  /** Whoever called; while it is asked something, it is not the tool that takes long. */
+  readonly client?: ServedClient | undefined;
 }
 
 /**
@@ -16,13 +19,13 @@ export interface Patience {
  * result can be read once it is there.
  */
 export async function patiently(
-  gateway: Gateway,
+  run: (request: CallRequest) => Promise<SettledCall>,
   request: CallRequest,
-  { results, shown, name }: Patience,
+  { results, shown, name, client }: Patience,
 ): Promise<ToolResult> {
   let last: Progress | undefined;
   let isAnswered = false;
-  const running = gateway.run({
+  const running = run({
     ...request,
     onProgress(progress) {
       last = progress;
@@ -32,7 +35,16 @@ export async function patiently(
   });
   let timer: ReturnType<typeof setTimeout> | undefined;
   const enough = new Promise<undefined>((resolve) => {
-    timer = setTimeout(resolve, results.waitMs, undefined);
+    const wait = (ms: number): void => {
+      timer = setTimeout(() => {
+        if (!client?.unanswered && !client?.answeredAt) return resolve(undefined);
+        const since = client.unanswered ? performance.now() : client.answeredAt;
+        const left = Math.ceil(since + results.waitMs - performance.now());
+        if (left > 0) wait(left);
+        else resolve(undefined);
+      }, ms);
+    };
+    wait(results.waitMs);
   });
   const settled = await Promise.race([running, enough]);
   clearTimeout(timer);

@@ -1,4 +1,5 @@
 import { type Gateway, GatewayError, type LoadedConfig } from "../../core/mod.ts";
+import type { AskLimits } from "./_served-client.ts";
 
 /** What a client may send, and how long it may take. */
 export interface HttpLimits {
@@ -25,6 +26,8 @@ export interface HttpOptions {
   readonly host?: string;
   readonly path?: string;
   readonly limits?: Partial<HttpLimits>;
+  /** Bounds of what clients are asked while their requests are under way. */
+  readonly asking?: Partial<AskLimits>;
 }
 
 /** A gateway that is served over HTTP. */
@@ -67,12 +70,12 @@ export const httpLimits: HttpLimits = {
  */
 export async function serveHttp(
   config: LoadedConfig,
-  { port = 0, host = "127.0.0.1", path = "/mcp", limits }: HttpOptions = {},
+  { port = 0, host = "127.0.0.1", path = "/mcp", limits, asking = {} }: HttpOptions = {},
 ): Promise<HttpServer> {
   if (!path.startsWith("/")) {
     throw new GatewayError("CONFIG_INVALID", `The path "${path}" cannot be served: it must begin with "/".`);
   }
   // What serves HTTP is loaded here, so that whoever serves something else does not wait for it.
   const { startHttp } = await import("./_http-server.ts");
-  return startHttp(config, { port, host, path, limits: { ...httpLimits, ...limits } });
+  return startHttp(config, { port, host, path, limits: { ...httpLimits, ...limits }, asking });
 }

@@ -1,25 +1,37 @@
-import { GatewayError, isJsonObject, type JsonObject, type Progress } from "../../core/mod.ts";
-import { cacheable, type Handler, type Id, notFound, type Underway } from "./_handler.ts";
+import { type Actor, GatewayError, isJsonObject, type JsonObject, type Progress } from "../../core/mod.ts";
+import { cannot } from "./_capability.ts";
+import { converse, conversed } from "./_converse.ts";
+import { type Handler, type Handlers, type Handling, type Id, notFound } from "./_handler.ts";
+import { isQuestions } from "./_input.ts";
+import { createListening } from "./_listening.ts";
+import { promptHandlers } from "./_prompt-handlers.ts";
 import { resourceHandlers } from "./_resource-handlers.ts";
+import { createSession, infoOf, type Session } from "./_session.ts";
+import { sessionHandlers } from "./_session-handlers.ts";
+import { createTalk, type Talk } from "./_talk.ts";
+import { toolHandlers } from "./_tool-handlers.ts";
+import { createUnderway, type Underway } from "./_underway.ts";
+import type { Client } from "./client.ts";
 import type { Front } from "./front.ts";
-import {
-  legacyVersions,
-  modernResult,
-  modernVersionOf,
-  modernVersions,
-  RpcError,
-  rpcCodes,
-  rpcErrorOf,
-  serverInfo,
-} from "./protocol.ts";
+import { modernResult, modernVersionOf, RpcError, rpcCodes, rpcErrorOf } from "./protocol.ts";
 
 /** What a peer is made of. */
 export interface PeerParts {
   readonly front: Front;
   /** What the agent is told of this server as a whole. */
-  readonly instructions: () => string | undefined;
-  /** Sends one message to the client. */
-  readonly send: (message: object) => void;
+  readonly instructions: (client?: Client["info"]) => string | undefined;
+  /** Sends one message to the client; returns false where that could not be done. */
+  readonly send: (message: object) => unknown;
+  /** Who the client is; the local user where nobody is named. */
+  readonly actor?: Actor | undefined;
+  /** What the client has said once, where it speaks by several peers; one of its own by default. */
+  readonly session?: Session | undefined;
+  /** What is asked and waited for, where it is answered by several peers; one of its own by default. */
+  readonly talk?: Talk | undefined;
+  /** Whether a client of the older era can be asked anything in between; true by default. */
+  readonly canAsk?: boolean | undefined;
+  /** Whether a request that listens to nothing is answered at once, and not when the client ends it. */
+  readonly closesEmpty?: boolean | undefined;
 }
 
 /** One client, of either era, at the other end of a stream of messages. */
@@ -28,6 +40,8 @@ export interface Peer {
   receive(message: unknown): void;
   /** Resolves once every request has been answered. */
   settled(): Promise<void>;
+  /** The client says nothing more: what it was asked will not be answered. Its requests go on. */
+  hush(): void;
   /**
    * The client has gone without a word: it may have crashed, or its network has. What only reads is cancelled, since
    * nobody waits for it. What has begun to change something goes on, and is recorded as it ends: cancelled in the
@@ -45,84 +59,53 @@ export const UNWRITABLE = "The answer cannot be written as JSON.";
  * Speaks MCP itself, without the SDK: importing that costs more than everything else a start does, and its
  * parsing more than the rest of a call.
  */
-export function createPeer({ front, instructions, send }: PeerParts): Peer {
+export function createPeer(parts: PeerParts): Peer {
+  const { front, instructions, send, actor, canAsk = true, closesEmpty = false } = parts;
+  const { session = createSession(), talk = createTalk() } = parts;
   const running = new Map<Id, { readonly request: Underway; readonly done: Promise<void> }>();
-  const subscriptions = new Set<Id>();
-  let isLegacyReady = false;
-  const stopListening = front.onListChanged(() => {
-    const method = "notifications/tools/list_changed";
-    if (isLegacyReady) send({ jsonrpc: "2.0", method });
-    for (const id of subscriptions) {
-      send({ jsonrpc: "2.0", method, params: { _meta: { "io.modelcontextprotocol/subscriptionId": id } } });
-    }
-  });
-
-  const handlers: Readonly<Record<string, Handler>> = {
+  const listening = createListening({ front, session, actor, send, closesEmpty });
+  const handlers: Handlers = {
+    ...sessionHandlers(front, session, instructions),
+    ...toolHandlers(front),
     ...resourceHandlers(front),
-    initialize({ protocolVersion }) {
-      const wanted = String(protocolVersion);
-      const agreed = legacyVersions.includes(wanted) ? wanted : legacyVersions[0];
-      return { protocolVersion: agreed, capabilities: capabilities(), serverInfo, ...described() };
-    },
-    "server/discover": (_params, { modern }) => {
-      if (!modern) throw notFound("server/discover");
-      return {
-        supportedVersions: modernVersions,
-        capabilities: capabilities(),
-        ...described(),
-        ...cacheable,
-      };
-    },
-    ping: (_params, { modern }) => {
-      if (modern) throw notFound("ping");
-      return {};
-    },
-    "tools/list": (_params, { modern }) => ({ tools: front.list(), ...(modern && cacheable) }),
-    "tools/call": (params, request) => callTool(params, request),
-    "subscriptions/listen": (params, { id, modern, abort }) => {
-      if (!modern) throw notFound("subscriptions/listen");
-      return listen(params, id, abort.signal);
-    },
+    ...promptHandlers(front),
+    ...listening.handlers,
   };
 
   return {
     receive(message) {
       if (!isJsonObject(message) || message["jsonrpc"] !== "2.0") {
-        return send(
-          errorOf(null, new RpcError(rpcCodes.invalidRequest, "This is not a message of JSON-RPC 2.0.")),
-        );
+        return refuse(null, "This is not a message of JSON-RPC 2.0.");
       }
       const { id, method, params = {} } = message;
-      // What is no request is an answer, and we never ask anything.
-      if (typeof method !== "string") return;
+      if (typeof method !== "string") return talk.asking.answer(message, session);
       if (id === undefined) return notice(method, isJsonObject(params) ? params : {});
       if (typeof id !== "string" && typeof id !== "number") {
-        return send(
-          errorOf(null, new RpcError(rpcCodes.invalidRequest, "The id of a request is a text or a number.")),
-        );
+        return refuse(null, "The id of a request is a text or a number.");
       }
-      if (running.has(id)) {
-        return send(
-          errorOf(id, new RpcError(rpcCodes.invalidRequest, "A request with this id is still under way.")),
-        );
-      }
-      const request = { id, abort: new AbortController(), modern: false, hasEffects: false };
+      if (running.has(id)) return refuse(id, "A request with this id is still under way.");
+      const request = createUnderway(id);
       const done = answer(request, method, params).finally(() => running.delete(id));
       running.set(id, { request, done });
     },
     async settled() {
       await Promise.all([...running.values()].map(({ done }) => done));
     },
+    hush() {
+      for (const { request } of running.values()) request.leave();
+    },
     leave() {
       for (const { request, done } of running.values()) {
         if (!request.hasEffects || !front.adopt(done)) request.abort.abort();
+        request.leave();
       }
     },
-    close() {
-      stopListening();
-      for (const id of subscriptions) running.get(id)?.request.abort.abort();
-    },
+    close: () => listening.close(),
   };
+
+  function refuse(id: Id | null, message: string): void {
+    send(errorOf(id, new RpcError(rpcCodes.invalidRequest, message)));
+  }
 
   async function answer(request: Underway, method: string, params: unknown): Promise<void> {
     const { id, abort } = request;
@@ -132,15 +115,19 @@ export function createPeer({ front, instructions, send }: PeerParts): Peer {
         throw new RpcError(rpcCodes.invalidParams, "The params of a request are an object.");
       const handler = Object.hasOwn(handlers, method) ? handlers[method] : undefined;
       const modern = modernVersionOf(params) !== undefined;
-      request.modern = modern;
       if (!handler || (modern && method === "initialize")) throw notFound(method);
-      const result = (await handler(params, request)) as object;
+      const result = await (modern
+        ? modernly(handler, request, method, params)
+        : (handler(params, legacyHandling(request, params)) as object));
+      // The older era knows no such answers, and whoever asks has to ask by a request.
+      if (!modern && isQuestions(result)) throw cannot("input_required", {});
       message = { jsonrpc: "2.0", id, result: modern ? modernResult(result) : result };
     } catch (thrown) {
       message = errorOf(id, thrown);
     }
     // A client that has cancelled a request no longer waits for it.
     if (abort.signal.aborted) return;
+    request.leave();
     try {
       send(message);
     } catch (thrown) {
@@ -149,61 +136,50 @@ export function createPeer({ front, instructions, send }: PeerParts): Peer {
     }
   }
 
-  function notice(method: string, params: JsonObject): void {
-    if (method === "notifications/initialized") isLegacyReady = true;
-    const { requestId } = params;
-    if (method === "notifications/cancelled") running.get(requestId as Id)?.request.abort.abort();
+  async function modernly(
+    handler: Handler,
+    request: Underway,
+    method: string,
+    params: JsonObject,
+  ): Promise<object> {
+    if (conversed.has(method)) return converse(handler, { method, params, request, actor, send }, talk);
+    const { _meta } = params;
+    const info = infoOf(isJsonObject(_meta) ? _meta["io.modelcontextprotocol/clientInfo"] : undefined);
+    return (await handler(params, {
+      ...handlingOf(request),
+      modern: true,
+      client: undefined,
+      info,
+    })) as object;
   }
 
-  function capabilities(): object {
-    return { tools: { listChanged: true }, ...(front.resources() && { resources: {} }) };
+  function legacyHandling(request: Underway, { _meta }: JsonObject): Handling {
+    const client = canAsk ? talk.asking.clientOf(request, session, send) : undefined;
+    const { progressToken } = isJsonObject(_meta) ? _meta : {};
+    const report = (progress: Progress): void =>
+      void send({ jsonrpc: "2.0", method: "notifications/progress", params: { progressToken, ...progress } });
+    return { ...handlingOf(request), client, report: progressToken === undefined ? undefined : report };
   }
 
-  function callTool({ name, arguments: args, _meta }: JsonObject, request: Underway): Promise<object> {
-    if (typeof name !== "string")
-      throw new RpcError(rpcCodes.invalidParams, "A call needs the name of a tool.");
-    const meta = isJsonObject(_meta) ? _meta : {};
-    const { progressToken } = meta;
-    const onProgress = (progress: Progress): void => {
-      send({ jsonrpc: "2.0", method: "notifications/progress", params: { progressToken, ...progress } });
-    };
-    const onEffect = (): void => {
-      request.hasEffects = true;
-    };
-    const { signal } = request.abort;
-    return front.call(name, args, {
-      signal,
-      meta,
-      onEffect,
-      ...(progressToken !== undefined && { onProgress }),
-    });
-  }
-
-  /** Stays unanswered for as long as the client listens. */
-  function listen({ notifications }: JsonObject, id: Id, signal: AbortSignal): Promise<object> {
-    if (!isJsonObject(notifications))
-      throw new RpcError(rpcCodes.invalidParams, "What to listen to is missing.");
-    const wants = notifications["toolsListChanged"] === true;
-    if (wants) subscriptions.add(id);
-    send({
-      jsonrpc: "2.0",
-      method: "notifications/subscriptions/acknowledged",
-      params: {
-        notifications: wants ? { toolsListChanged: true } : {},
-        _meta: { "io.modelcontextprotocol/subscriptionId": id },
+  function handlingOf(request: Underway): Handling {
+    return {
+      id: request.id,
+      modern: false,
+      signal: request.abort.signal,
+      actor,
+      info: session.info,
+      client: undefined,
+      input: undefined,
+      report: undefined,
+      onEffect() {
+        request.hasEffects = true;
       },
-    });
-    return new Promise((resolve) => {
-      signal.addEventListener("abort", () => {
-        subscriptions.delete(id);
-        resolve({});
-      });
-    });
+    };
   }
 
-  function described(): { instructions?: string } {
-    const text = instructions();
-    return text ? { instructions: text } : {};
+  function notice(method: string, { requestId }: JsonObject): void {
+    if (method === "notifications/initialized") listening.begin();
+    if (method === "notifications/cancelled") running.get(requestId as Id)?.request.abort.abort();
   }
 }
 

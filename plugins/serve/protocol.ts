@@ -19,6 +19,7 @@ export const rpcCodes = {
   invalidParams: -32602,
   internal: -32603,
   resourceNotFound: -32002,
+  missingCapability: -32021,
   unsupportedVersion: -32022,
 } as const;
 
@@ -47,7 +48,9 @@ export function rpcErrorOf(thrown: unknown): { code: number; message: string; da
     };
   }
   const error = GatewayError.from(thrown);
-  return { code: error.kind.rpc, message: error.message, data: { code: error.kind.spec } };
+  const { requiredCapabilities } = error.data;
+  const required = error.kind.rpc === rpcCodes.missingCapability && { requiredCapabilities };
+  return { code: error.kind.rpc, message: error.message, data: { code: error.kind.spec, ...required } };
 }
 
 /** Which revision of the newer era a request claims, if any. One that is not known is refused. */
@@ -64,10 +67,11 @@ export function modernVersionOf(params: JsonObject): string | undefined {
 
 /** A result as the newer era wants it. */
 export function modernResult(result: object): object {
-  const { _meta, ...rest } = result as { _meta?: object };
+  const { _meta, resultType, ...rest } = result as { _meta?: object; resultType?: unknown };
   return {
     ...rest,
-    resultType: "complete",
+    // Whatever else a server behind us says of its result is between it and us.
+    resultType: resultType === "input_required" ? resultType : "complete",
     _meta: { ..._meta, "io.modelcontextprotocol/serverInfo": serverInfo },
   };
 }

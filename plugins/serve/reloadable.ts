@@ -1,11 +1,13 @@
 import { createGateway, type Gateway, type LoadedConfig } from "../../core/mod.ts";
+import type { Client } from "./client.ts";
+import type {} from "./exposure.ts";
 import type { Front } from "./front.ts";
 
 /** A gateway behind a front, which can be replaced while clients are connected. */
 export interface Reloadable {
   readonly gateway: Gateway;
   /** What the agent is told of the gateway as a whole. */
-  readonly instructions: () => string | undefined;
+  readonly instructions: (client?: Client["info"]) => string | undefined;
   /** Puts a gateway of another config in its place; the calls on their way finish on the old one. */
   reload(config: LoadedConfig): Promise<void>;
   close(options?: { readonly drainMs?: number }): Promise<void>;
@@ -23,7 +25,10 @@ export async function serveReloadable(front: Front, config: LoadedConfig): Promi
     get gateway() {
       return current.gateway;
     },
-    instructions: () => current.config.preset.instructions?.(current.gateway),
+    instructions(client) {
+      const { gateway, config: from } = current;
+      return from.preset.instructions?.(gateway, gateway.services.exposure?.of(client));
+    },
     reload(next) {
       // One after another: of two changes at once, the later one must be the one that stays.
       reloading = reloading

@@ -1,5 +1,6 @@
 import {
   type Actor,
+  type CallInput,
   defineError,
   type ErrorKind,
   type Gateway,
@@ -8,6 +9,7 @@ import {
   localUser,
   type MaybePromise,
 } from "../../core/mod.ts";
+import type { Client } from "./client.ts";
 
 /** There is nothing to be read under a URI, or not for whoever asks. */
 export const RESOURCE_NOT_FOUND: ErrorKind = defineError("RESOURCE_NOT_FOUND", { rpc: -32602, exit: 2 });
@@ -15,6 +17,13 @@ export const RESOURCE_NOT_FOUND: ErrorKind = defineError("RESOURCE_NOT_FOUND", {
 /** Something that a client can read, as MCP lists it. */
 export interface Resource {
   readonly uri: string;
+  readonly name: string;
+  readonly [field: string]: unknown;
+}
+
+/** A pattern of URIs that can be read, as MCP lists it. */
+export interface ResourceTemplate {
+  readonly uriTemplate: string;
   readonly name: string;
   readonly [field: string]: unknown;
 }
@@ -32,6 +41,10 @@ export interface ResourceContents {
 export interface ResourceResult {
   readonly contents: readonly ResourceContents[];
   readonly _meta?: JsonObject;
+  /** `input_required` where these are questions of a server instead, which a client of the newer era answers. */
+  readonly resultType?: string;
+  readonly inputRequests?: unknown;
+  readonly requestState?: unknown;
 }
 
 /** Who reads, and until when. */
@@ -39,6 +52,18 @@ export interface ReadOptions {
   /** The local user where nobody is named. */
   readonly actor?: Actor | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** The client that reads, which can be asked and told things meanwhile; nobody where a program reads. */
+  readonly client?: Client | undefined;
+  /** What a client brings that was asked something when it read this before. */
+  readonly input?: CallInput | undefined;
+}
+
+/** Who watches, and what is done when something has changed. */
+export interface WatchOptions {
+  /** The local user where nobody is named. */
+  readonly actor?: Actor | undefined;
+  /** Called with the URI of what has changed, which may lie below the one that is watched. */
+  readonly onUpdate: (uri: string) => void;
 }
 
 /** Whoever has something to be read. */
@@ -49,6 +74,18 @@ export interface ResourceProvider {
     uri: string,
     options: ReadOptions & { readonly actor: Actor },
   ): MaybePromise<ResourceResult | undefined>;
+  /** What can be read beyond what is listed. */
+  templates?(options: { readonly actor: Actor }): MaybePromise<readonly ResourceTemplate[]>;
+  /**
+   * Watches a URI until what it returns is called. Nothing where the URI is none of its own. A gateway with a
+   * provider that can do this says to clients that they may subscribe.
+   */
+  watch?(
+    uri: string,
+    options: WatchOptions & { readonly actor: Actor },
+  ): MaybePromise<(() => MaybePromise<void>) | undefined>;
+  /** Given once what to call whenever the list or the templates are others. */
+  whenChanged?(changed: () => void): void;
 }
 
 /** Everything that can be read through a gateway. */
@@ -56,6 +93,15 @@ export interface Resources {
   list(options?: Pick<ReadOptions, "actor">): Promise<readonly Resource[]>;
   /** Rejects with {@link RESOURCE_NOT_FOUND} where there is nothing. */
   read(uri: string, options?: ReadOptions): Promise<ResourceResult>;
+  templates(options?: Pick<ReadOptions, "actor">): Promise<readonly ResourceTemplate[]>;
+  /** Whether any provider can watch what it has. */
+  readonly canWatch: boolean;
+  /** Whether any provider says when its list has changed. */
+  readonly canChange: boolean;
+  /** Returns what ends the watching. Rejects with {@link RESOURCE_NOT_FOUND} where nobody watches such a URI. */
+  watch(uri: string, options: WatchOptions): Promise<() => MaybePromise<void>>;
+  /** Calls back whenever the list is another one; returns what ends that. */
+  onChanged(listener: () => void): () => void;
   add(provider: ResourceProvider): void;
 }
 
@@ -74,6 +120,10 @@ export function offerResources(gateway: Gateway, provider: ResourceProvider): vo
 
 function createResources(): Resources {
   const providers: ResourceProvider[] = [];
+  const listeners = new Set<() => void>();
+  const changed = (): void => {
+    for (const listener of listeners) listener();
+  };
   return {
     async list({ actor = localUser } = {}) {
       return (await Promise.all(providers.map((provider) => provider.list({ actor })))).flat();
@@ -83,10 +133,35 @@ function createResources(): Resources {
         const read = await provider.read(uri, { actor, ...options });
         if (read) return read;
       }
-      throw new GatewayError(RESOURCE_NOT_FOUND, "There is nothing to be read under this URI.", {
-        data: { uri },
-      });
+      throw nothing(uri, "There is nothing to be read under this URI.");
     },
-    add: (provider) => void providers.push(provider),
+    async templates({ actor = localUser } = {}) {
+      return (await Promise.all(providers.map((provider) => provider.templates?.({ actor }) ?? []))).flat();
+    },
+    get canWatch() {
+      return providers.some(({ watch }) => watch);
+    },
+    get canChange() {
+      return providers.some(({ whenChanged }) => whenChanged);
+    },
+    async watch(uri, { actor = localUser, onUpdate }) {
+      for (const provider of providers) {
+        const stop = await provider.watch?.(uri, { actor, onUpdate });
+        if (stop) return stop;
+      }
+      throw nothing(uri, "There is nothing to be watched under this URI.");
+    },
+    onChanged(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    add(provider) {
+      providers.push(provider);
+      provider.whenChanged?.(changed);
+    },
   };
+}
+
+function nothing(uri: string, message: string): GatewayError {
+  return new GatewayError(RESOURCE_NOT_FOUND, message, { data: { uri } });
 }

@@ -10,7 +10,7 @@ export interface RestOrder {
   readonly adapter: string;
   readonly tool: string;
   readonly args: unknown;
-  /** `idempotency_key`, `dry_run`, `confirmed`, `timeout`. */
+  /** `idempotency_key`, `dry_run`, `confirmed`, `confirmation`, `timeout`. */
   readonly options: JsonObject;
   readonly signal?: AbortSignal;
 }
@@ -98,7 +98,8 @@ export function statusOf({ code }: Pick<GatewayError, "code">): number {
 
 /**
  * Serves operations to programs: `GET /api/adapters`, and `POST /api/adapters/{adapter}/tools/{tool}` with the
- * arguments as its body. A key comes in the header `Idempotency-Key`; `dry_run`, `confirmed` and `timeout` in the query.
+ * arguments as its body. A key comes in the header `Idempotency-Key`; `dry_run`, `confirmed` and `timeout` in the query;
+ * the token of a refusal in the header `Confirmation-Token`, or in the query as `confirmation`.
  */
 export function createRest({ gateway, place, limits }: RestParts): RestEndpoint {
   const underway = new Set<Promise<void>>();
@@ -157,15 +158,18 @@ function optionsOf({ headers }: IncomingMessage, query: URLSearchParams): JsonOb
   if (typeof key === "string") options["idempotency_key"] = key.trim().replace(/^"(.*)"$/, "$1");
   for (const [name, value] of query) {
     if (FLAGS.includes(name) && /^(true|false)$/.test(value)) options[name] = value === "true";
+    else if (name === "confirmation" && value !== "") options[name] = value;
     else if (name === "timeout" && /^\d+$/.test(value) && Number(value) >= 1 && Number(value) <= LONGEST_MS) {
       options[name] = Number(value);
     } else {
       throw new Refusal(
         400,
-        "The query may hold dry_run and confirmed, true or false, and timeout in milliseconds.",
+        "The query may hold dry_run and confirmed, true or false, timeout in milliseconds, and confirmation, a token.",
       );
     }
   }
+  const token = headers["confirmation-token"];
+  if (typeof token === "string") options["confirmation"] = token.trim();
   return options;
 }
 

@@ -1,6 +1,8 @@
 import type { Readable, Writable } from "node:stream";
 import type { Gateway, LoadedConfig } from "../../core/mod.ts";
 import { lineReader } from "../upstreams/lines.ts";
+import type { AskLimits } from "./_served-client.ts";
+import { createTalk } from "./_talk.ts";
 import { createFront } from "./front.ts";
 import { createPeer } from "./peer.ts";
 import { RpcError, rpcCodes, rpcErrorOf } from "./protocol.ts";
@@ -10,6 +12,12 @@ import { serveReloadable } from "./reloadable.ts";
 export interface StdioStreams {
   readonly input: Readable;
   readonly output: Writable;
+}
+
+/** How a gateway is served over standard input and output. */
+export interface StdioOptions {
+  /** Bounds of what the client is asked while its requests are under way. */
+  readonly asking?: Partial<AskLimits>;
 }
 
 /** A gateway that is served to the process that started us. */
@@ -31,6 +39,7 @@ const limits = { maxBytes: 10_000_000, maxDepth: 128 };
 export async function serveStdio(
   config: LoadedConfig,
   { input, output }: StdioStreams = { input: process.stdin, output: process.stdout },
+  { asking }: StdioOptions = {},
 ): Promise<StdioServer> {
   const front = createFront();
   const served = await serveReloadable(front, config);
@@ -38,7 +47,8 @@ export async function serveStdio(
     // A client that does not read must not make us keep everything it was sent.
     if (!output.write(`${JSON.stringify(message)}\n`)) input.pause();
   };
-  const peer = createPeer({ front, send, instructions: served.instructions });
+  const talk = createTalk(asking);
+  const peer = createPeer({ front, send, talk, instructions: served.instructions });
   const decoder = new TextDecoder("utf-8", { fatal: true });
   const refuse = (id: string | number | null, code: number, message: string): void =>
     send({ jsonrpc: "2.0", id, error: rpcErrorOf(new RpcError(code, message)) });
@@ -68,6 +78,12 @@ export async function serveStdio(
     input.once("end", resolve);
     input.once("close", resolve);
   });
+  const hush = (): void => {
+    peer.hush();
+    talk.suspended.close();
+  };
+  // Nobody is left who could answer.
+  ended.then(hush);
 
   return {
     get gateway() {
@@ -77,6 +93,7 @@ export async function serveStdio(
     ended,
     async close(options) {
       input.off("data", read);
+      hush();
       peer.close();
       await served.close(options);
       await peer.settled();

@@ -1,7 +1,7 @@
 import { PassThrough } from "node:stream";
 import { onTestFinished } from "vitest";
 import type { JsonObject, LoadedConfig } from "../../../core/mod.ts";
-import { type StdioServer, serveStdio } from "../../../plugins/serve/mod.ts";
+import { type StdioOptions, type StdioServer, serveStdio } from "../../../plugins/serve/mod.ts";
 
 /** A client at the other end of two streams. */
 export interface StdioClient {
@@ -11,12 +11,16 @@ export interface StdioClient {
   find(fits: (message: JsonObject) => boolean): Promise<JsonObject>;
   request(method: string, params?: object, id?: string | number): Promise<JsonObject>;
   notify(method: string, params?: object): void;
+  /** Answers a request of the server. */
+  answer(id: unknown, answer: object): void;
+  /** Goes away. */
+  end(): void;
 }
 
 /** Serves a config over two streams until the test is over. */
-export async function connectStdio(config: LoadedConfig): Promise<StdioClient> {
+export async function connectStdio(config: LoadedConfig, options: StdioOptions = {}): Promise<StdioClient> {
   const [input, output] = [new PassThrough(), new PassThrough()];
-  const server = await serveStdio(config, { input, output });
+  const server = await serveStdio(config, { input, output }, options);
   onTestFinished(() => server.close({ drainMs: 0 }));
   const messages: JsonObject[] = [];
   const waiting: (() => void)[] = [];
@@ -45,6 +49,8 @@ export async function connectStdio(config: LoadedConfig): Promise<StdioClient> {
       write(`${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`);
       return find((message) => message["id"] === id);
     },
+    answer: (id, answer) => write(`${JSON.stringify({ jsonrpc: "2.0", id, ...answer })}\n`),
+    end: () => void input.end(),
     notify: (method, params) => write(`${JSON.stringify({ jsonrpc: "2.0", method, params })}\n`),
   };
 }

@@ -1,19 +1,23 @@
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Client as ModernClient } from "@modelcontextprotocol/client";
 import { StdioClientTransport as ModernTransport } from "@modelcontextprotocol/client/stdio";
 import { Client as LegacyClient } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport as LegacyTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { expect, test } from "vitest";
 import { temporaryFolder } from "../../_helpers/temporary-folder.ts";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 
 /** Starts the command as a client does, with a real server behind it and a home of its own. */
-async function command(): Promise<{ command: string; args: string[]; env: Record<string, string> }> {
+async function command(
+  own?: string,
+): Promise<{ command: string; args: string[]; env: Record<string, string> }> {
   const server = join(root, "node_modules/@modelcontextprotocol/server-everything/dist/index.js");
   const config = { mcpServers: { everything: { command: "node", args: [server, "stdio"] } } };
-  const home = await temporaryFolder({ "toolpipe.config.json": JSON.stringify(config) });
+  const home = own ?? (await temporaryFolder({ "toolpipe.config.json": JSON.stringify(config) }));
   const isDeno = "Deno" in globalThis;
   const bin = isDeno
     ? ["run", "-A", join(root, "plugins/cli/toolpipe.ts")]
@@ -91,3 +95,49 @@ test.each([
   },
   60_000,
 );
+
+test("a person is asked by way of a client of either era before something is deleted", async () => {
+  const server = join(root, "node_modules/@modelcontextprotocol/server-memory/dist/index.js");
+  const home = await temporaryFolder({});
+  const config = {
+    preset: "gateway",
+    mcpServers: {
+      memory: {
+        command: "node",
+        args: [server],
+        env: { MEMORY_FILE_PATH: join(home, "memory.jsonl") },
+      },
+    },
+  };
+  await writeFile(join(home, "toolpipe.config.json"), JSON.stringify(config));
+  const started = { ...(await command(home)), stderr: "ignore" as const };
+  const remove = {
+    name: "gateway.execute",
+    arguments: { tool_id: "memory:delete_entities", params: { entityNames: ["nobody"] } },
+  };
+  const answers = [{ action: "decline" }, { action: "accept", content: { confirm: true } }];
+  const info = { name: "asking", version: "1.0.0" };
+
+  const older = new LegacyClient(info, { capabilities: { elicitation: {} } });
+  const asked: string[] = [];
+  const say = (message: string): never => {
+    asked.push(message);
+    return answers[(asked.length - 1) % 2] as never;
+  };
+  older.setRequestHandler(ElicitRequestSchema, async ({ params }) => say(params.message));
+  await older.connect(new LegacyTransport(started));
+  expect(JSON.stringify(await older.callTool(remove))).toContain("did not agree");
+  expect(JSON.stringify(await older.callTool(remove))).toContain("Entities deleted");
+  await older.close();
+
+  const newer = new ModernClient(info, {
+    versionNegotiation: { mode: { pin: "2026-07-28" } },
+    capabilities: { elicitation: { form: {} } },
+  });
+  newer.setRequestHandler("elicitation/create", async ({ params }) => say(params.message));
+  await newer.connect(new ModernTransport(started));
+  expect(JSON.stringify(await newer.callTool(remove))).toContain("did not agree");
+  expect(JSON.stringify(await newer.callTool(remove))).toContain("Entities deleted");
+  await newer.close();
+  expect(asked).toHaveLength(4);
+}, 60_000);

@@ -1,0 +1,67 @@
+import {
+  definePreset,
+  GatewayError,
+  type JsonObject,
+  localTools,
+  type Plugin,
+  type Preset,
+  textResult,
+} from "../../../core/mod.ts";
+import type { Client } from "../../../plugins/serve/mod.ts";
+
+/** What a form asks for. */
+export const form: JsonObject = {
+  message: "What is your name?",
+  requestedSchema: { type: "object", properties: { name: { type: "string" } }, required: ["name"] },
+};
+
+/** A tool that asks its client, and what came of it. */
+export interface Asker {
+  readonly plugin: Plugin;
+  readonly preset: Preset;
+  /** What was answered, and the errors of what was not. */
+  readonly heard: (JsonObject | GatewayError)[];
+  /** The client of the latest call. */
+  client(): Client | undefined;
+}
+
+/** What is asked: by default for a name. */
+export type Script = (client: Client, args: JsonObject) => Promise<unknown>;
+
+const askName: Script = (client) => client.ask("elicitation/create", form);
+
+/** Makes a tool that asks whoever calls it. */
+export function asker(script: Script = askName, readOnlyHint = true): Asker {
+  const heard: (JsonObject | GatewayError)[] = [];
+  let client: Client | undefined;
+  const plugin = localTools("asker", { id: "asker" }, [
+    {
+      name: "greet",
+      inputSchema: { type: "object" },
+      annotations: { readOnlyHint },
+      async run(args, { gateway, call }) {
+        client = gateway.services.clients?.of(call);
+        if (!client) return textResult("nobody");
+        try {
+          const answer = await script(client, args);
+          heard.push(answer as JsonObject);
+          return textResult(JSON.stringify(answer));
+        } catch (thrown) {
+          heard.push(thrown as GatewayError);
+          throw thrown;
+        }
+      },
+    },
+  ]);
+  return {
+    plugin,
+    preset: definePreset({ name: "asking", plugins: [plugin] }),
+    heard,
+    client: () => client,
+  };
+}
+
+/** The codes of the errors that were heard. */
+export function codesOf({ heard }: Asker): unknown[] {
+  return heard.map((one) => (GatewayError.is(one) ? one.code : "answered"));
+}
