@@ -39,7 +39,7 @@ export {
   type PluginFactory,
   type PluginOrder,
 } from "./plugin.ts";
-export { definePreset, type MetaTool, type Preset } from "./preset.ts";
+export { definePreset, type Exposure, type MetaTool, type Preset } from "./preset.ts";
 export {
   type ContentBlock,
   type JsonObject,

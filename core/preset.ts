@@ -7,6 +7,9 @@ import type { Tool } from "./tool.ts";
 /** A tool of the gateway itself, which an agent sees in place of the catalog. */
 export type MetaTool = LocalTool;
 
+/** What an agent sees: the tools of the gateway itself, those of the servers, or both. */
+export type Exposure = "meta" | "tools" | "both";
+
 /** A ready assembly: plugins, and the tools an agent sees. */
 export interface Preset<Plugins extends readonly Plugin[] = readonly Plugin[]> {
   readonly name: string;
@@ -14,9 +17,9 @@ export interface Preset<Plugins extends readonly Plugin[] = readonly Plugin[]> {
   /** None means that the agent sees the tools of the catalog themselves. */
   readonly tools: readonly MetaTool[];
   /** What an agent is told of the gateway as a whole when it connects. */
-  instructions?(gateway: Gateway): string;
-  /** The tools as an agent sees them now, where that depends on what is in the catalog. */
-  describe?(gateway: Gateway): readonly Tool[];
+  instructions?(gateway: Gateway, exposure?: Exposure): string;
+  /** The tools as an agent sees them now, where that depends on what is in the catalog, or on who looks. */
+  describe?(gateway: Gateway, exposure?: Exposure): readonly Tool[];
 }
 
 /**
@@ -37,8 +40,8 @@ export function definePreset<const Plugins extends readonly Plugin[]>(preset: {
   readonly name: string;
   readonly plugins: Plugins;
   readonly tools?: readonly MetaTool[];
-  instructions?(gateway: Gateway): string;
-  describe?(gateway: Gateway): readonly Tool[];
+  instructions?(gateway: Gateway, exposure?: Exposure): string;
+  describe?(gateway: Gateway, exposure?: Exposure): readonly Tool[];
 }): Preset<Plugins> {
   const defined = { ...preset, tools: preset.tools ?? [] };
   if (!isPreset(defined)) {

@@ -1,7 +1,9 @@
 import type { Plugin } from "../core/mod.ts";
 import { approvals } from "../plugins/approvals.ts";
+import { auth } from "../plugins/auth/mod.ts";
 import { cache } from "../plugins/cache/mod.ts";
 import { capabilities } from "../plugins/export/capabilities.ts";
+import { replicas } from "../plugins/replicas/mod.ts";
 import { rules } from "../plugins/rules/mod.ts";
 import { sources } from "../plugins/sources/mod.ts";
 import { state } from "../plugins/state/mod.ts";
@@ -9,5 +11,15 @@ import { upstreams } from "../plugins/upstreams/mod.ts";
 
 /** What every preset needs to have servers behind it: where they come from, what is allowed, what is remembered. */
 export function servers(): Plugin[] {
-  return [state(), approvals(), cache(), sources(), rules(), capabilities(), upstreams({ useCache: true })];
+  return [
+    state(),
+    approvals(),
+    cache(),
+    sources(),
+    rules(),
+    capabilities(),
+    upstreams({ useCache: true }),
+    replicas(),
+    auth(),
+  ];
 }

@@ -5,9 +5,11 @@
  */
 import type { PresetTable } from "../core/mod.ts";
 import type { AuditOptions } from "../plugins/audit/mod.ts";
+import type { AuthOptions } from "../plugins/auth/mod.ts";
 import type { CacheOptions } from "../plugins/cache/mod.ts";
 import type { GuardOptions } from "../plugins/guard/options.ts";
 import type { RatesOptions } from "../plugins/guard/rates.ts";
+import type { RelayOptions } from "../plugins/relay/mod.ts";
 import type { ResultsOptions } from "../plugins/results/mod.ts";
 import type { RetryOptions } from "../plugins/retry/mod.ts";
 import type { RulesOptions } from "../plugins/rules/mod.ts";
@@ -18,6 +20,7 @@ import type { TimeoutOptions } from "../plugins/timeout.ts";
 import type { UpstreamsOptions } from "../plugins/upstreams/mod.ts";
 import type { OpenApiOptions } from "../plugins/upstreams/openapi/options.ts";
 import type { AnswersOptions } from "./_anygpt/options.ts";
+import type { ExposureOptions } from "./_exposure.ts";
 import type { DiscoveryOptions } from "./_gateway/options.ts";
 import type { RegistryOptions } from "./_gateway/registry-plugin.ts";
 
@@ -28,12 +31,15 @@ export type PresetName = "anygpt" | "gateway" | "passthrough";
 export interface BuiltinOptions {
   readonly answers?: AnswersOptions;
   readonly audit?: AuditOptions;
+  readonly auth?: AuthOptions;
   readonly cache?: CacheOptions;
   readonly discovery?: DiscoveryOptions;
+  readonly exposure?: ExposureOptions;
   readonly guard?: GuardOptions;
   readonly openapi?: OpenApiOptions;
   readonly rates?: RatesOptions;
   readonly registry?: RegistryOptions;
+  readonly relay?: RelayOptions;
   readonly results?: ResultsOptions;
   readonly retry?: RetryOptions;
   readonly rules?: RulesOptions;
@@ -48,7 +54,9 @@ export interface BuiltinOptions {
 export interface BuiltinKeys
   extends Pick<SourcesOptions, "servers" | "mcpServers" | "sources">,
     Pick<RulesOptions, "toolRules">,
-    Pick<OpenApiOptions, "adapters"> {
+    Pick<OpenApiOptions, "adapters">,
+    Pick<ExposureOptions, "expose"> {
+  readonly auth?: AuthOptions;
   readonly cache?: CacheOptions;
   readonly discovery?: DiscoveryOptions;
   readonly guard?: GuardOptions;

@@ -1,5 +1,5 @@
 import type { Client } from "@modelcontextprotocol/client";
-import { cancelledBy, type GatewayError, isJsonObject, version } from "../../core/mod.ts";
+import { cancelledBy, type GatewayError, isJsonObject, type JsonObject, version } from "../../core/mod.ts";
 import { connectError, connectTimeout, isAnswer } from "./_mcp-errors.ts";
 import { CONNECT_TIMEOUT, NEEDS_AUTH, SPAWN_FAILED } from "./errors.ts";
 import type { McpTransport } from "./mcp.ts";
@@ -21,6 +21,8 @@ export interface HandshakeOptions {
   readonly startTimeoutMs: number;
   readonly opening: Opening;
   readonly prior?: unknown;
+  /** What a server may ask of whoever its requests are made for; nothing by default. */
+  readonly capabilities?: Readonly<JsonObject> | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly explain?: ((thrown: unknown) => GatewayError | undefined) | undefined;
 }
@@ -87,7 +89,7 @@ async function open(
   transport: McpTransport,
   opening: Opening,
   timeoutMs: number,
-  { name, signal, startTimeoutMs }: HandshakeOptions,
+  { name, signal, startTimeoutMs, capabilities = {} }: HandshakeOptions,
 ): Promise<Client> {
   if (signal?.aborted) throw cancelledBy(signal);
   // Costs a tenth of a second, so nobody pays for it who connects to nothing.
@@ -96,7 +98,7 @@ async function open(
   const client = new Client(
     { name: "toolpipe", version },
     {
-      capabilities: {},
+      capabilities,
       versionNegotiation: {
         mode: opening === "initialize" ? "legacy" : "auto",
         // Where the question stays unanswered, time must be left to ask the other one.

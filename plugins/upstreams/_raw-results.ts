@@ -1,15 +1,41 @@
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import { isJsonObject, type JsonObject } from "../../core/mod.ts";
+import type { Client } from "../serve/client.ts";
 
 /** Takes results as a server sent them. */
 export interface RawResults {
-  /** Runs a request whose parameters were marked, and returns the result that it had on the wire. */
-  take(params: JsonObject, request: (params: JsonObject) => Promise<unknown>): Promise<JsonObject>;
+  /**
+   * Runs a request whose parameters were marked, and returns the result that it had on the wire. Where somebody made it,
+   * that is known while it is under way.
+   */
+  take(
+    params: JsonObject,
+    request: (params: JsonObject) => Promise<unknown>,
+    owner?: Owner,
+  ): Promise<JsonObject>;
+  /** Whose requests are under way, or were given up a moment ago: the one with this id or, where none is given, all. */
+  owners(id?: unknown): readonly Owner[];
+}
+
+/** Whoever made a request. */
+export interface Owner {
+  /** Nobody where a program made it, or the command line. */
+  readonly client: Client | undefined;
+  /** Aborted when the request is over. */
+  readonly over: AbortSignal;
 }
 
 interface Slot {
+  readonly owner: Owner | undefined;
+  isAnswered: boolean;
   value?: JsonObject;
 }
+
+/**
+ * A server may go on with a request that was given up, and ask what belongs to it. For so long nobody else is taken for
+ * the one it asks, unless it answers before.
+ */
+const LINGER_MS = 30_000;
 
 // A symbol survives the copies that the client makes of the parameters, and is never written to the wire.
 const slotKey = Symbol("toolpipe raw result");
@@ -28,10 +54,13 @@ const standIn: JsonObject = Object.freeze({
   prompts: [],
   resources: [],
   resourceTemplates: [],
+  contents: [],
+  messages: [],
+  completion: Object.freeze({ values: [] }),
 });
 
-/** Puts itself between a connected client and its transport. */
-export function rawResults(transport: Transport): RawResults {
+/** Puts itself between a connected client and its transport. Only the newer era knows results that are questions. */
+export function rawResults(transport: Transport, { modern }: { readonly modern: boolean }): RawResults {
   const slots = new Map<unknown, Slot>();
   const send = transport.send.bind(transport);
   const deliver = transport.onmessage;
@@ -49,24 +78,33 @@ export function rawResults(transport: Transport): RawResults {
   };
 
   return {
-    async take(params, request) {
-      const slot: Slot = {};
+    async take(params, request, owner) {
+      const slot: Slot = { owner, isAnswered: false };
       try {
         await request({ ...params, [slotKey]: slot });
       } finally {
-        for (const [id, other] of slots) if (other === slot) slots.delete(id);
+        for (const [id, other] of slots) if (other === slot) forget(id, slot);
       }
-      const { resultType: _, ...result } = slot.value ?? {};
-      return result;
+      const { resultType, ...result } = slot.value ?? {};
+      return resultType === "input_required" && modern ? { ...result, resultType } : result;
+    },
+    owners(id) {
+      const found = id === undefined ? [...slots.values()] : [slots.get(id)];
+      return found.flatMap((slot) => slot?.owner ?? []);
     },
   };
 
+  function forget(id: unknown, { owner, isAnswered }: Slot): void {
+    if (isAnswered || !owner) slots.delete(id);
+    else setTimeout(() => slots.delete(id), LINGER_MS).unref?.();
+  }
+
   function setAside<T extends JSONRPCMessage>(message: T): T {
-    if (!("result" in message)) return message;
-    const slot = slots.get(message.id);
-    if (!slot || !isJsonObject(message.result) || message.result["resultType"] === "input_required") {
-      return message;
-    }
+    const slot = "id" in message ? slots.get(message.id) : undefined;
+    if (!slot) return message;
+    slot.isAnswered = true;
+    if (slot.owner?.over.aborted) slots.delete((message as { id?: unknown }).id);
+    if (!("result" in message) || !isJsonObject(message.result)) return message;
     slot.value = message.result;
     return { ...message, result: standIn };
   }

@@ -4,33 +4,78 @@ import { isAnswer } from "./_mcp-errors.ts";
 const FIRST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 60_000;
 
+/** What a server of the newer era is asked to tell. */
+export interface KeptSubscription {
+  /** Wants to hear of changes of these resources as well, from now on and in place of those before. */
+  watch(uris: readonly string[]): Promise<void>;
+}
+
 /**
  * Asks a server of the newer era to tell when its lists change; those of the older one do so unasked. The
  * stream may end at any time and is then opened again, until the server refuses or the signal is aborted.
  */
-export async function keepSubscribed(
-  client: Client,
-  signal: AbortSignal,
-  onMissed: () => void,
-): Promise<void> {
+export function keepSubscribed(client: Client, signal: AbortSignal, onMissed: () => void): KeptSubscription {
   const capabilities = client.getServerCapabilities();
-  const filter = {
+  const lists = {
     ...(capabilities?.tools?.listChanged ? { toolsListChanged: true } : {}),
     ...(capabilities?.prompts?.listChanged ? { promptsListChanged: true } : {}),
     ...(capabilities?.resources?.listChanged ? { resourcesListChanged: true } : {}),
   };
-  if (client.getProtocolEra() !== "modern" || Object.keys(filter).length === 0) return;
-  for (let failures = 0; !signal.aborted; failures++) {
-    const openedAt = performance.now();
-    try {
-      const subscription = await client.listen(filter, { signal });
-      if (failures > 0) onMissed();
-      await subscription.closed;
-    } catch (thrown) {
-      if (isAnswer(thrown)) return;
+  let own = new AbortController();
+  if (client.getProtocolEra() === "modern") void keep(lists, own.signal, () => {}).catch(() => {});
+
+  return {
+    watch(uris) {
+      const before = own;
+      own = new AbortController();
+      const filter = uris.length > 0 ? { ...lists, resourceSubscriptions: [...uris] } : lists;
+      return new Promise((resolve, reject) => {
+        // The stream before ends only now, so that nothing is missed between the two.
+        const done = (): void => {
+          before.abort();
+          resolve();
+        };
+        keep(filter, own.signal, done).then(done, reject);
+      });
+    },
+  };
+
+  /** Rejects where the server refuses. */
+  async function keep(filter: object, mine: AbortSignal, onOpen: () => void): Promise<void> {
+    if (Object.keys(filter).length === 0) return;
+    const ended = AbortSignal.any([signal, mine]);
+    for (let failures = 0; !ended.aborted; failures++) {
+      const openedAt = performance.now();
+      try {
+        const subscription = await client.listen(filter, { signal: ended });
+        if (failures > 0) onMissed();
+        onOpen();
+        await subscription.closed;
+      } catch (thrown) {
+        if (isAnswer(thrown)) throw thrown;
+      }
+      if (performance.now() - openedAt > LONGEST_WAIT_MS) failures = 0;
+      await pause(Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** failures), ended);
     }
-    if (performance.now() - openedAt > LONGEST_WAIT_MS) failures = 0;
-    await pause(Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** failures), signal);
+  }
+}
+
+/** Asks a server of the older era to tell of each of these resources, and no longer of those before. */
+export async function watchEach(
+  uris: readonly string[],
+  watched: Set<string>,
+  send: (method: "resources/subscribe" | "resources/unsubscribe", uri: string) => Promise<unknown>,
+): Promise<void> {
+  const wanted = new Set(uris);
+  for (const uri of [...watched].filter((one) => !wanted.has(one))) {
+    watched.delete(uri);
+    // It tells of what nobody listens to, and that does no harm.
+    await send("resources/unsubscribe", uri).catch(() => {});
+  }
+  for (const uri of wanted) {
+    if (watched.has(uri)) continue;
+    await send("resources/subscribe", uri);
+    watched.add(uri);
   }
 }
 

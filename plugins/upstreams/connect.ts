@@ -1,3 +1,4 @@
+import type { JsonObject } from "../../core/mod.ts";
 import { expandConnection } from "../sources/expand.ts";
 import type { Machine } from "../sources/machine.ts";
 import type { HttpConnection, ServerConfig } from "../sources/server-config.ts";
@@ -11,6 +12,8 @@ export interface ConnectContext {
   /** Where logins are kept. */
   readonly stateFolder: string;
   readonly events: UpstreamEvents;
+  /** What a server of the older era is told that clients can be asked for. */
+  readonly capabilities?: Readonly<JsonObject> | undefined;
   /** What an earlier connection remembered. */
   readonly prior: unknown;
   /** Ends the attempt to connect. */
@@ -21,8 +24,8 @@ export interface ConnectContext {
 export async function connectServer(config: ServerConfig, context: ConnectContext): Promise<McpUpstream> {
   const connection = await expandConnection(config, context.machine);
   const { name, startTimeoutMs } = config;
-  const { events, prior, signal, stateFolder } = context;
-  const options = { name, startTimeoutMs, events, prior, signal };
+  const { events, prior, signal, stateFolder, capabilities } = context;
+  const options = { name, startTimeoutMs, events, prior, signal, capabilities };
   if (connection.type === "stdio") {
     const { connectStdio } = await import("./connect-stdio.ts");
     return connectStdio(connection, options);

@@ -20,6 +20,8 @@ export const UPSTREAM_PROTOCOL: ErrorKind = defineError("UPSTREAM_PROTOCOL", {
 });
 /** A server answered a request with an error of the protocol. */
 export const UPSTREAM_ERROR: ErrorKind = defineError("UPSTREAM_ERROR", { spec: "TOOL_EXECUTION_ERROR" });
+/** A server asks something, and there is nobody who could be asked, or nobody it certainly belongs to. */
+export const QUESTION_REFUSED: ErrorKind = defineError("QUESTION_REFUSED", { spec: "TOOL_EXECUTION_ERROR" });
 /** An answer was larger than allowed. */
 export const RESPONSE_TOO_LARGE: ErrorKind = defineError("RESPONSE_TOO_LARGE", {
   spec: "TOOL_EXECUTION_ERROR",

@@ -11,7 +11,7 @@ import { definitionHash, type ServerConfig } from "../sources/server-config.ts";
 import { CONNECT_FAILED, NEEDS_APPROVAL } from "./errors.ts";
 import { createLink, type Link, waitAfter } from "./link.ts";
 import { type Held, type ServerStatus, standing } from "./server-status.ts";
-import type { Remembered, Snapshot } from "./snapshot.ts";
+import { type Remembered, rememberedOf, type Snapshot } from "./snapshot.ts";
 import type { Upstream, UpstreamEvents } from "./upstream.ts";
 
 /** A server with what opens a connection to it. */
@@ -36,6 +36,12 @@ export interface FleetParts {
   readonly maxParallel: number;
   /** How long a listing is fresh. */
   readonly freshMs: number;
+  /** What a server has besides its tools is known, or is another now. */
+  readonly onOffer?: ((server: string) => void) | undefined;
+  /** Something that is watched has changed. */
+  readonly onResourceUpdated?: ((server: string, uri: string) => void) | undefined;
+  /** A server has said something else than what is known of it. */
+  readonly onListed?: ((server: string, listed: Remembered) => void) | undefined;
 }
 
 /** Every server: its connection, and what it was last seen to offer. */
@@ -49,6 +55,8 @@ export interface Fleet {
   discover(which: { readonly name: string } | "missing" | "stale" | "all"): Promise<void>;
   /** Reads the lists of a server that a call waits for, out of turn. A failure is in its status. */
   ask(name: string): Promise<void>;
+  /** Takes what another gateway has read from a server of the same definition, where that is newer. */
+  adopt(name: string, listed: unknown): Promise<void>;
   /** Resolves once no discovery is under way. */
   settled(): Promise<void>;
   link(name: string): Link | undefined;
@@ -102,6 +110,7 @@ export function createFleet(parts: FleetParts): Fleet {
           ship.prior = seen.prior;
         }
         await publish(ship).catch((thrown: unknown) => refuse(ship, thrown));
+        if (ship.seen) parts.onOffer?.(ship.config.name);
       }
     },
     async discover(which) {
@@ -110,6 +119,20 @@ export function createFleet(parts: FleetParts): Fleet {
     async ask(name) {
       const ship = ships.get(name);
       if (ship && !ship.held) await read(ship);
+    },
+    async adopt(name, given) {
+      const ship = ships.get(name);
+      const listed = rememberedOf(given);
+      if (!ship || ship.held || closed || listed?.hash !== definitionHash(ship.config)) return;
+      if (listed.savedAt <= (ship.seen?.savedAt ?? 0)) {
+        // Which is newer is uncertain where two clocks tell; the server knows.
+        if (!isDeepStrictEqual(listed.listing, ship.seen?.listing)) askLater(ship, SHORTEST_PAUSE_MS);
+        return;
+      }
+      const before = ship.seen;
+      // How a handshake went is between the two that made it.
+      ship.seen = { ...listed, prior: ship.prior };
+      await take(ship, before).catch((thrown: unknown) => fail(ship, thrown));
     },
     settled,
     link: (name) => ships.get(name)?.link,
@@ -150,6 +173,7 @@ export function createFleet(parts: FleetParts): Fleet {
           return upstream;
         },
         onListChanged: () => askLater(ship, (ship.seen?.savedAt ?? 0) + SHORTEST_PAUSE_MS - Date.now()),
+        onResourceUpdated: (uri) => parts.onResourceUpdated?.(config.name, uri),
         onState: () => {
           // What was listed over an earlier connection need not hold for this one.
           if (ship.link.state === "connected") void discover(ship);
@@ -205,6 +229,7 @@ export function createFleet(parts: FleetParts): Fleet {
     if (closed) return;
     clearTimeout(ship.timer);
     try {
+      const before = ship.seen;
       const listing = await ship.link.list();
       ship.seen = {
         hash: definitionHash(ship.config),
@@ -213,13 +238,20 @@ export function createFleet(parts: FleetParts): Fleet {
         listing,
         prior: ship.prior,
       };
-      snapshot?.keep(placeOf(ship.config), ship.seen);
-      await publish(ship);
+      await take(ship, before);
+      if (!isDeepStrictEqual(before?.listing, ship.seen.listing))
+        parts.onListed?.(ship.config.name, ship.seen);
       ship.failure = undefined;
       ship.failures = 0;
     } catch (thrown) {
       if (!closed) fail(ship, thrown);
     }
+  }
+
+  async function take(ship: Ship, before: Remembered | undefined): Promise<void> {
+    if (ship.seen) snapshot?.keep(placeOf(ship.config), ship.seen);
+    if (!isDeepStrictEqual(offerOf(before), offerOf(ship.seen))) parts.onOffer?.(ship.config.name);
+    await publish(ship);
   }
 
   function fail(ship: Ship, thrown: unknown): void {
@@ -265,6 +297,11 @@ function describe({ config, held, link, seen, refused, failure }: Ship): ServerS
     listing: seen && { ...seen.listing, rejected: [...seen.listing.rejected, ...refused] },
     listedAt: seen?.savedAt,
   };
+}
+
+/** What a server has besides its tools. */
+function offerOf(seen: Remembered | undefined): unknown {
+  return seen && [seen.info.capabilities, { ...seen.listing, tools: [], rejected: [] }];
 }
 
 /** Two projects may each have a server of the same name, or one of the same words that means another file. */

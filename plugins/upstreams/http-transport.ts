@@ -2,6 +2,7 @@ import type { JSONRPCMessage, Transport, TransportSendOptions } from "@modelcont
 import type { GatewayError } from "../../core/mod.ts";
 import { connectionEnded } from "./_mcp-errors.ts";
 import type { McpTransport } from "./mcp.ts";
+import { sendRelated, withRelated } from "./related.ts";
 
 type Id = string | number;
 
@@ -51,7 +52,7 @@ export function remoteTransport(options: RemoteTransportOptions): RemoteTranspor
         if ("id" in message && !("method" in message) && message.id !== undefined) {
           pending.get(message.id)?.settle();
         }
-        transport.onmessage?.(message, extra);
+        transport.onmessage?.(message, singleStream ? extra : withRelated(inner, extra));
       };
       inner.onerror = (error) => {
         transport.onerror?.(error);
@@ -135,13 +136,13 @@ export function remoteTransport(options: RemoteTransportOptions): RemoteTranspor
           settle(connectionEnded({ name, closeReason: "the stream broke off before the answer" }));
         }
       };
-      inner
-        .send(message, { ...from, requestSignal: abort.signal, onRequestStreamEnd })
-        .catch((thrown: unknown) => {
-          // The SDK reads the answer to this one itself, to find out which revisions the server speaks.
-          if (message.method !== "server/discover") return settle(toError(thrown));
-          if (pending.delete(message.id)) reject(thrown);
-        });
+      sendRelated(inner, message.id, () =>
+        inner.send(message, { ...from, requestSignal: abort.signal, onRequestStreamEnd }),
+      ).catch((thrown: unknown) => {
+        // The SDK reads the answer to this one itself, to find out which revisions the server speaks.
+        if (message.method !== "server/discover") return settle(toError(thrown));
+        if (pending.delete(message.id)) reject(thrown);
+      });
     });
   }
 

@@ -6,6 +6,7 @@ import { type AuthorizationOptions, authorizationOf } from "./http-authorization
 import { tooLarge } from "./http-body.ts";
 import { unexpectedStatus } from "./http-errors.ts";
 import { guardedFetch } from "./http-fetch.ts";
+import { withUsableParams } from "./http-params.ts";
 import { serverFetch } from "./http-server-fetch.ts";
 import { type RemoteTransport, remoteTransport } from "./http-transport.ts";
 import { type ConnectMcpOptions, connectMcp, type McpPrior, type McpUpstream } from "./mcp.ts";
@@ -76,11 +77,17 @@ export async function connectHttp(
       events,
       prior,
       signal,
+      capabilities: options.capabilities,
       startTimeoutMs: Math.max(1, startBy - performance.now()),
       opening: type === "http" ? "discover" : "initialize",
       explain: (thrown) => (GatewayError.is(thrown) ? undefined : explain(thrown)),
     });
-    return { ...upstream, prior: { ...upstream.prior, transport: type } };
+    // Only the newer era repeats arguments in headers.
+    const list: McpUpstream["list"] =
+      type === "http" && upstream.prior.era === "modern"
+        ? async (given) => withUsableParams(await upstream.list(given))
+        : upstream.list;
+    return { ...upstream, list, prior: { ...upstream.prior, transport: type } };
   }
 
   function newTransport(type: TransportType): RemoteTransport {

@@ -1,7 +1,15 @@
 import { GatewayError, type JsonObject, type ToolResult } from "../../core/mod.ts";
 import { createTurns, untilAborted } from "./_turns.ts";
-import { CONNECT_FAILED } from "./errors.ts";
-import type { Listing, Upstream, UpstreamCallOptions, UpstreamEvents } from "./upstream.ts";
+import { createWatching } from "./_watching.ts";
+import { CONNECT_FAILED, UPSTREAM_ERROR } from "./errors.ts";
+import type {
+  Listing,
+  Upstream,
+  UpstreamCallOptions,
+  UpstreamEvents,
+  UpstreamMethod,
+  UpstreamRequestOptions,
+} from "./upstream.ts";
 
 /** How a server's connection stands. */
 export type LinkState = "connected" | "disconnected" | "error";
@@ -15,6 +23,7 @@ export interface LinkOptions {
   /** Calls at once; more wait for their turn. */
   readonly concurrency: number;
   readonly onListChanged: () => void;
+  readonly onResourceUpdated?: (uri: string) => void;
   readonly onState: () => void;
   /** For tests of the waiting times. */
   readonly random?: () => number;
@@ -32,6 +41,13 @@ export interface Link {
   readonly info: Upstream["info"] | undefined;
   list(options?: { readonly signal?: AbortSignal }): Promise<Listing>;
   call(name: string, args: JsonObject, options: UpstreamCallOptions): Promise<ToolResult>;
+  request(
+    method: UpstreamMethod,
+    params: Readonly<JsonObject>,
+    options: UpstreamRequestOptions,
+  ): Promise<JsonObject>;
+  /** Wants to hear of changes of these resources, over this connection and those after it. */
+  watch(uris: readonly string[]): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -60,6 +76,11 @@ export function createLink(options: LinkOptions): Link {
   let lastFailure: GatewayError | undefined;
   let proven = false;
   let idleTimer: ReturnType<typeof setTimeout> | undefined;
+  const watching = createWatching({
+    connect: async () => upstream ?? connect(),
+    waitMs: () => Math.max(FIRST_WAIT_MS, retryInMs()),
+    onMissed: (uri) => options.onResourceUpdated?.(uri),
+  });
 
   return {
     get state() {
@@ -79,7 +100,21 @@ export function createLink(options: LinkOptions): Link {
     },
     list: (listOptions) => use((open) => open.list(listOptions)),
     call: (name, args, callOptions) => use((open) => open.call(name, args, callOptions), callOptions.signal),
+    request: (method, params, given) =>
+      use((open) => {
+        if (open.request) return open.request(method, params, given);
+        throw new GatewayError(UPSTREAM_ERROR, "The server has nothing but tools.");
+      }, given.signal),
+    async watch(uris) {
+      if (uris.length === 0 && !upstream) return watching.want(uris);
+      await use((open) => {
+        // Only now: a connection that is opened watches what is wanted by itself.
+        watching.want(uris);
+        return watching.use(open);
+      });
+    },
     async close() {
+      watching.end();
       life.abort(closing());
       await opening?.catch(() => {});
       drop("The gateway has closed it.");
@@ -128,6 +163,7 @@ export function createLink(options: LinkOptions): Link {
     let endedBecause: string | undefined;
     const events: UpstreamEvents = {
       onListChanged: () => options.onListChanged(),
+      onResourceUpdated: (uri) => options.onResourceUpdated?.(uri),
       onClosed(why) {
         endedBecause = why;
         if (own && upstream === own) onClosed(why);
@@ -150,6 +186,7 @@ export function createLink(options: LinkOptions): Link {
     upstream = own;
     proven = false;
     setState("connected", "It is connected.");
+    if (watching.isNeeded) void watching.use(own).catch(() => {});
     // Whoever it was opened for may have given up meanwhile.
     armIdleTimer();
     if (endedBecause !== undefined) onClosed(endedBecause);
@@ -164,6 +201,7 @@ export function createLink(options: LinkOptions): Link {
     // One that worked may have been killed and is started again at once; one that never did is a loop.
     if (proven) setState("disconnected", `${sentence(why)} It is opened again when it is needed.`);
     else fail(new GatewayError(CONNECT_FAILED, `The server ended right after it had started: ${why}.`));
+    watching.lost();
   }
 
   function fail(error: GatewayError): GatewayError {
@@ -178,7 +216,8 @@ export function createLink(options: LinkOptions): Link {
     clearTimeout(idleTimer);
     if (!upstream || life.signal.aborted) return;
     idleTimer = setTimeout(() => {
-      if (turns.taken === 0) drop("It was not used for a while; it is opened again when it is needed.");
+      if (turns.taken === 0 && !watching.isNeeded)
+        drop("It was not used for a while; it is opened again when it is needed.");
     }, idleMs);
     idleTimer.unref?.();
   }

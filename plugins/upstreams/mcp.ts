@@ -7,12 +7,21 @@ import {
   type ToolResult,
 } from "../../core/mod.ts";
 import { faultOf } from "./_foreign-json.ts";
+import { logLevel } from "./_log-level.ts";
 import { connectionEnded, requestError } from "./_mcp-errors.ts";
 import { type McpPrior, negotiate, type Opening } from "./_mcp-handshake.ts";
 import { type Capabilities, readLists } from "./_mcp-lists.ts";
-import { rawResults } from "./_raw-results.ts";
-import { keepSubscribed } from "./_subscription.ts";
-import type { Upstream, UpstreamCallOptions, UpstreamEvents, UpstreamInfo } from "./upstream.ts";
+import { type Owner, rawResults } from "./_raw-results.ts";
+import { levelOf, paramsOf } from "./_request-params.ts";
+import { serverRequests } from "./_server-requests.ts";
+import { keepSubscribed, watchEach } from "./_subscription.ts";
+import type {
+  Upstream,
+  UpstreamCallOptions,
+  UpstreamEvents,
+  UpstreamInfo,
+  UpstreamRequestOptions,
+} from "./upstream.ts";
 
 export type { McpPrior } from "./_mcp-handshake.ts";
 
@@ -29,6 +38,8 @@ export interface ConnectMcpOptions {
   /** The handshake must be over after this long; 10,000 by default. */
   readonly startTimeoutMs?: number | undefined;
   readonly events?: UpstreamEvents | undefined;
+  /** What a server of the older era is told that clients can be asked for; nothing by default. */
+  readonly capabilities?: Readonly<JsonObject> | undefined;
   /** What an earlier connection remembered, read from wherever it was kept. Anything unusable is ignored. */
   readonly prior?: unknown;
   /**
@@ -49,6 +60,8 @@ export interface McpUpstream extends Upstream {
 
 const LIST_MS = 30_000;
 const CALL_MS = 60_000;
+/** What nobody waits for longer. */
+const EXTRA_MS = 5_000;
 const LONGEST_MS = 2 ** 31 - 1;
 const SETTLE_MS = 100;
 const listChanges = [
@@ -56,15 +69,6 @@ const listChanges = [
   "notifications/prompts/list_changed",
   "notifications/resources/list_changed",
 ] as const;
-/** Belongs to the connection a request came in on, not to the one it goes out on. */
-const ownMeta = new Set([
-  "progressToken",
-  "io.modelcontextprotocol/protocolVersion",
-  "io.modelcontextprotocol/clientInfo",
-  "io.modelcontextprotocol/clientCapabilities",
-  "io.modelcontextprotocol/logLevel",
-]);
-
 /** Connects to an MCP server of either era. The factory is called again where a second try needs a fresh transport. */
 export async function connectMcp(
   newTransport: () => McpTransport,
@@ -76,8 +80,10 @@ export async function connectMcp(
     startTimeoutMs: options.startTimeoutMs ?? 10_000,
     opening: options.opening ?? "initialize",
   });
-  const raw = rawResults(transport);
+  const modern = prior.era === "modern";
+  const raw = rawResults(transport, { modern });
   const mirrored = new Map<string, { name: string; inputSchema: JsonObject }>();
+  const watched = new Set<string>();
   const life = new AbortController();
   let settling: ReturnType<typeof setTimeout> | undefined;
   let closed = false;
@@ -89,7 +95,16 @@ export async function connectMcp(
     if (!closed) events.onClosed?.(transport.closeReason ?? "the server ended the connection");
   };
   for (const method of listChanges) client.setNotificationHandler(method, onListChanged);
-  void keepSubscribed(client, life.signal, onListChanged);
+  serverRequests(transport, {
+    name,
+    capabilities: modern ? {} : (options.capabilities ?? {}),
+    owners: raw.owners,
+    onResourceUpdated: (uri) => events.onResourceUpdated?.(uri),
+  });
+  const subscription = keepSubscribed(client, life.signal, onListChanged);
+  const atLeast = logLevel((level) =>
+    client.request({ method: "logging/setLevel", params: { level } }, anything, { timeout: EXTRA_MS }),
+  );
 
   return {
     info: infoOf(client),
@@ -115,6 +130,31 @@ export async function connectMcp(
         call(tool, args, callOptions, requestOptions(timeoutMs, inner)),
       );
     },
+    request(method, params, given = {}) {
+      const { signal, timeoutMs = CALL_MS } = given;
+      return guarded(timeoutMs, signal, async (inner) => {
+        await hearOf(given);
+        const result = await owned(given.client, (owner) =>
+          raw.take(
+            paramsOf(params, given, modern),
+            (marked) =>
+              client.request({ method, params: marked }, anything, requestOptions(timeoutMs, inner)),
+            owner,
+          ),
+        );
+        const fault = faultOf(result);
+        if (fault) throw fault;
+        return result;
+      });
+    },
+    watch: (uris) =>
+      modern
+        ? subscription.watch(uris)
+        : watchEach(uris, watched, (method, uri) =>
+            guarded(LIST_MS, undefined, (inner) =>
+              client.request({ method, params: { uri } }, anything, requestOptions(LIST_MS, inner)),
+            ),
+          ),
     close() {
       closed = true;
       closing ??= Promise.allSettled([client.close(), transport.close()]).then(() => {});
@@ -125,20 +165,34 @@ export async function connectMcp(
   async function call(
     tool: string,
     args: JsonObject,
-    { onProgress, meta }: UpstreamCallOptions,
+    options: UpstreamCallOptions,
     limits: RequestLimits,
   ): Promise<ToolResult> {
+    const { onProgress } = options;
     const toolDefinition = mirrored.get(tool);
-    const result = await raw.take({ name: tool, arguments: args, ...passedOn(meta) }, (params) =>
-      client.callTool(params as { name: string }, {
-        ...limits,
-        ...(onProgress ? { onprogress: (progress) => onProgress(progress as Progress) } : {}),
-        ...(toolDefinition ? { toolDefinition: toolDefinition as never } : {}),
-      }),
+    await hearOf(options);
+    const given = paramsOf({ name: tool, arguments: args }, options, modern);
+    const result = await owned(options.client, (owner) =>
+      raw.take(
+        given,
+        (params) =>
+          client.callTool(params as { name: string }, {
+            ...limits,
+            ...(onProgress ? { onprogress: (progress) => onProgress(progress as Progress) } : {}),
+            ...(toolDefinition ? { toolDefinition: toolDefinition as never } : {}),
+          }),
+        owner,
+      ),
     );
     const fault = faultOf(result);
     if (fault) throw fault;
     return { ...result, content: Array.isArray(result["content"]) ? result["content"] : [] };
+  }
+
+  /** A server of the older era is told once how much its clients want to hear, and not with each request. */
+  async function hearOf(given: UpstreamRequestOptions): Promise<void> {
+    const level = modern || !client.getServerCapabilities()?.logging ? undefined : levelOf(given);
+    if (level !== undefined) await atLeast(level);
   }
 
   /** Runs a request and says in our terms what became of it. */
@@ -166,7 +220,7 @@ export async function connectMcp(
   /** The newer era wants some arguments repeated in headers; the client does so for the tools it is told of. */
   function remember(tools: readonly { name: string; inputSchema: JsonObject }[]): void {
     mirrored.clear();
-    if (prior.era !== "modern") return;
+    if (!modern) return;
     for (const { name: tool, inputSchema } of tools) {
       if (JSON.stringify(inputSchema).includes('"x-mcp-header"'))
         mirrored.set(tool, { name: tool, inputSchema });
@@ -195,9 +249,17 @@ function requestOptions(timeoutMs: number, signal: AbortSignal): RequestLimits {
   return { timeout: Math.min(Math.ceil(timeoutMs), LONGEST_MS), signal };
 }
 
-function passedOn(meta: Readonly<JsonObject> | undefined): { _meta?: JsonObject } {
-  const entries = Object.entries(meta ?? {}).filter(([key]) => !ownMeta.has(key));
-  return entries.length > 0 ? { _meta: Object.fromEntries(entries) } : {};
+/** Makes a request in somebody's name: what its server asks meanwhile, that one is asked, and not any longer. */
+async function owned<T>(
+  client: UpstreamRequestOptions["client"],
+  run: (owner: Owner) => Promise<T>,
+): Promise<T> {
+  const over = new AbortController();
+  try {
+    return await run({ client, over: over.signal });
+  } finally {
+    over.abort();
+  }
 }
 
 function infoOf(client: Client): UpstreamInfo {
@@ -208,5 +270,6 @@ function infoOf(client: Client): UpstreamInfo {
     version: server?.version,
     instructions: client.getInstructions(),
     protocolVersion: client.getNegotiatedProtocolVersion(),
+    capabilities: client.getServerCapabilities() as JsonObject | undefined,
   };
 }

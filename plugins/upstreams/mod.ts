@@ -5,22 +5,48 @@ import {
   type ErrorKind,
   type Gateway,
   GatewayError,
+  type JsonObject,
   type PluginFactory,
+  type Progress,
   type Tool,
 } from "../../core/mod.ts";
+import { offerLogging } from "../serve/client.ts";
 import type { Collected } from "../sources/collect.ts";
 import { thisMachine } from "../sources/machine.ts";
-import { definitionHash, type ServerConfig } from "../sources/server-config.ts";
+import type { ServerConfig } from "../sources/server-config.ts";
 import { stateFolder } from "../state/mod.ts";
 import type {} from "../timeout.ts";
+import { holdBack } from "./approval.ts";
 import { connectServer } from "./connect.ts";
 import { CONNECT_FAILED, NEEDS_APPROVAL, NEEDS_AUTH } from "./errors.ts";
-import { createFleet, type Fleet, type Member, placeOf } from "./fleet.ts";
-import type { Held, ServerState, ServerStatus } from "./server-status.ts";
+import { createFleet, type Fleet, type Member } from "./fleet.ts";
+import type { Link } from "./link.ts";
+import { throughQuestions } from "./questions.ts";
+import type { ServerState, ServerStatus } from "./server-status.ts";
 import { createSnapshot } from "./snapshot.ts";
+import type { UpstreamMethod, UpstreamRequestOptions } from "./upstream.ts";
 
+export { approvalOf } from "./approval.ts";
 export type { ServerState, ServerStatus } from "./server-status.ts";
-export type { Listing, Upstream, UpstreamCallOptions, UpstreamEvents, UpstreamInfo } from "./upstream.ts";
+export type {
+  Listing,
+  Upstream,
+  UpstreamCallOptions,
+  UpstreamEvents,
+  UpstreamInfo,
+  UpstreamMethod,
+  UpstreamRequestOptions,
+} from "./upstream.ts";
+
+/** What servers tell of what they have besides their tools. */
+export interface OfferListener {
+  /** What a server has is known, or is another now. */
+  onOffer?(server: string): void;
+  /** Something that is watched has changed. */
+  onResourceUpdated?(server: string, uri: string): void;
+  /** A server has said something else than what was known of it: all of it, as JSON. */
+  onListed?(server: string, listed: Readonly<JsonObject>): void;
+}
 
 /** Every server behind the gateway. */
 export interface Upstreams {
@@ -28,8 +54,24 @@ export interface Upstreams {
   status(server: string): ServerStatus | undefined;
   /** Asks servers for their tools: one, or all. Failures are in their status. */
   refresh(server?: string): Promise<void>;
+  /** Takes what another gateway has read from a server of the same definition, where that is newer than what is known. */
+  adopt(server: string, listed: unknown): Promise<void>;
   /** Resolves once no server is being asked for its tools. */
   settled(): Promise<void>;
+  /**
+   * Asks a server for something besides its tools; it is connected where it is not. Questions that it has meanwhile are
+   * put to the client that is named. Returns the result as it came.
+   */
+  request(
+    server: string,
+    method: UpstreamMethod,
+    params: Readonly<JsonObject>,
+    options?: UpstreamRequestOptions,
+  ): Promise<JsonObject>;
+  /** Wants to hear of changes of these resources of a server, and of no others. */
+  watch(server: string, uris: readonly string[]): Promise<void>;
+  /** Tells of what servers have besides their tools; to be called before they are read, in a plugin's setup. */
+  listen(listener: OfferListener): void;
 }
 
 declare module "../../core/gateway.ts" {
@@ -96,15 +138,36 @@ export const upstreams: PluginFactory<
   options: options as v.GenericSchema<UpstreamsOptions, Required<UpstreamsOptions>>,
   setup(gateway, { useCache, discover, idleMs, concurrency, maxParallelDiscoveries }) {
     let fleet: Fleet | undefined;
+    const listeners: OfferListener[] = [];
     gateway.services.upstreams = {
       statuses: () => fleet?.statuses() ?? [],
       status: (server) => fleet?.status(server),
       async refresh(server) {
         await fleet?.discover(server === undefined ? "all" : { name: server });
       },
+      async adopt(server, listed) {
+        await fleet?.adopt(server, listed);
+      },
       async settled() {
         await fleet?.settled();
       },
+      request(server, method, params, given = {}) {
+        const link = linkOf(server);
+        const timeoutMs = given.timeoutMs ?? fleet?.status(server)?.config.callTimeoutMs;
+        return throughQuestions((input) => link.request(method, params, { ...given, timeoutMs, input }), {
+          server,
+          client: given.client,
+          input: given.input,
+          signal: given.signal,
+        });
+      },
+      watch: async (server, uris) => linkOf(server).watch(uris),
+      listen: (listener) => void listeners.push(listener),
+    };
+    const linkOf = (server: string): Link => {
+      const link = fleet?.link(server);
+      if (link) return link;
+      throw new GatewayError(CONNECT_FAILED, `There is no server "${server}".`);
     };
     return {
       async ready() {
@@ -120,6 +183,16 @@ export const upstreams: PluginFactory<
           idleMs,
           concurrency,
           maxParallel: maxParallelDiscoveries,
+          onOffer(server) {
+            if (fleet?.status(server)?.info?.capabilities?.["logging"]) offerLogging(gateway);
+            for (const listener of listeners) listener.onOffer?.(server);
+          },
+          onResourceUpdated(server, uri) {
+            for (const listener of listeners) listener.onResourceUpdated?.(server, uri);
+          },
+          onListed(server, { prior: _prior, ...listed }) {
+            for (const listener of listeners) listener.onListed?.(server, listed as unknown as JsonObject);
+          },
         });
         await fleet.restore();
         // In the background: no one waits for a server that is slow or dead.
@@ -157,12 +230,13 @@ export const upstreams: PluginFactory<
         const timeoutMs = gateway.services.timeouts
           ? NEVER_MS
           : fleet?.status(call.tool.server)?.config.callTimeoutMs;
-        call.result = await link.call(call.tool.name, call.args, {
-          signal: call.signal,
-          onProgress: (progress) => call.report(progress),
-          meta: call.meta,
-          timeoutMs,
-        });
+        const { tool, args, signal, meta } = call;
+        const client = gateway.services.clients?.of(call);
+        const onProgress = (progress: Progress): void => call.report(progress);
+        call.result = await throughQuestions(
+          (input) => link.call(tool.name, args, { signal, onProgress, meta, timeoutMs, client, input }),
+          { server: tool.server, client, input: call.input, signal },
+        );
       },
       close: () => fleet?.close(),
     };
@@ -180,8 +254,20 @@ async function toMember(gateway: Gateway, config: ServerConfig): Promise<Member>
         events,
         prior,
         signal,
+        capabilities: relayable(gateway),
       }),
   };
+}
+
+/**
+ * What a server of the older era is told when it is connected to. It is what the gateway can pass on: whether the client
+ * of a call can be asked is known only then, and a question that it cannot answer is refused with a reason. Roots are
+ * kept by servers for as long as the connection lasts, which several clients share: one's folders are not another's.
+ */
+function relayable({ services }: Gateway): JsonObject {
+  if (!services.clients) return {};
+  const asked = { elicitation: { form: {}, url: {} }, sampling: {} };
+  return services.clients.isShared ? asked : { ...asked, roots: {} };
 }
 
 /** What was found on the way to the servers, for whoever listens. */
@@ -192,52 +278,6 @@ function reportOn(gateway: Gateway, { files, warnings }: Pick<Collected, "files"
   for (const { code, message } of warnings) {
     gateway.report(new GatewayError(SOURCE_DOUBTFUL, message, { data: { warning: code } }));
   }
-}
-
-/** What stands in the store of approvals for a server: two projects may each have one of the same name. */
-export function approvalOf(config: ServerConfig): { kind: string; name: string; hash: string } {
-  return { kind: "server", name: placeOf(config), hash: definitionHash(config) };
-}
-
-/** Whoever can write into a project could otherwise run commands and read variables of whoever opens it. */
-async function holdBack(gateway: Gateway, config: ServerConfig): Promise<Held | undefined> {
-  const where = config.origin.file ?? config.origin.source;
-  if (config.disabled) return { status: "disconnected", reason: `It is switched off in ${where}.` };
-  if (config.origin.scope !== "project") return undefined;
-  const why = await whyNotApproved(gateway, config);
-  if (why === undefined) return undefined;
-  return {
-    status: "needs-approval",
-    reason: `It is defined in the project file ${where}, and ${why}. Approve it with: toolpipe approve ${config.name}`,
-  };
-}
-
-async function whyNotApproved(gateway: Gateway, config: ServerConfig): Promise<string | undefined> {
-  const { approvals } = gateway.services;
-  const { kind, name, hash } = approvalOf(config);
-  try {
-    const standing = await approvals?.status(kind, name, hash);
-    if (standing === "approved") return undefined;
-    await approvals?.request(kind, name, hash, summaryOf(config));
-    return standing === "changed"
-      ? "its definition has changed since it was approved"
-      : "nobody has approved it yet";
-  } catch (thrown) {
-    // The other servers need no approval, so they go on.
-    gateway.report(GatewayError.from(thrown, "The approvals could not be read."));
-    return "whether it was approved cannot be found out";
-  }
-}
-
-/** What would be used, without what may be secret: arguments, the values of variables, and what a URL holds besides a place. */
-function summaryOf({ connection }: ServerConfig): string {
-  if (connection.type !== "stdio") {
-    return `A server at ${connection.url.replace(/^(\w+:\/\/)[^/]*@/, "$1").replace(/[?#].*$/s, "")}`;
-  }
-  const variables = Object.keys(connection.env);
-  return `The command ${connection.command} with ${connection.args.length} arguments${
-    variables.length > 0 ? ` and the variables ${variables.join(", ")}` : ""
-  }`;
 }
 
 /** A definition may allow or forbid tools of its server. */

@@ -46,6 +46,12 @@ const remembered = v.object({
   prior: v.optional(v.unknown()),
 });
 
+/** What was remembered of a server, where it is in order. */
+export function rememberedOf(value: unknown): Remembered | undefined {
+  const { success, output } = v.safeParse(remembered, value);
+  return success ? (output as Remembered) : undefined;
+}
+
 /** The snapshot that belongs to a config: two gateways with other servers must not overwrite each other's. */
 export function createSnapshot(cache: Cache, owner: string): Snapshot {
   const key = `catalog_${createHash("sha256").update(owner).digest("hex").slice(0, 16)}`;
@@ -70,9 +76,9 @@ export function createSnapshot(cache: Cache, owner: string): Snapshot {
     async load() {
       const stored = await cache.get(key);
       for (const [server, value] of Object.entries(isJsonObject(stored) ? stored : {})) {
-        const { success, output } = v.safeParse(remembered, value);
-        if (!success || kept.has(server) || Date.now() - output.savedAt > KEEP_MS) continue;
-        kept.set(server, output as Remembered);
+        const known = rememberedOf(value);
+        if (!known || kept.has(server) || Date.now() - known.savedAt > KEEP_MS) continue;
+        kept.set(server, known);
       }
       return new Map(kept);
     },

@@ -1,6 +1,6 @@
 import { GatewayError, isJsonObject, type JsonObject, nearest, type Tool } from "../../core/mod.ts";
 import { propertiesOf, resolveRef, schemasIn } from "../../plugins/types/_schema.ts";
-import { signature } from "../../plugins/types/mod.ts";
+import { signature } from "../../plugins/types/signature.ts";
 import { someOf } from "./not-found.ts";
 import { parameterType } from "./parameter-type.ts";
 

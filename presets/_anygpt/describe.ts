@@ -1,4 +1,4 @@
-import type { Gateway, Tool } from "../../core/mod.ts";
+import type { Exposure, Gateway, Tool } from "../../core/mod.ts";
 import { someOf } from "./not-found.ts";
 import { defaultAnswers } from "./options.ts";
 import { outputSchemas } from "./output-schemas.ts";
@@ -12,8 +12,9 @@ interface Offer {
   readonly servers: readonly string[];
 }
 
-/** The tools to list to an agent: the five, told what there is to search, and those that are pinned. */
-export function describeTools(gateway: Gateway): readonly Tool[] {
+/** The tools to list to an agent: the five, told what there is to search, and those that are pinned, or all. */
+export function describeTools(gateway: Gateway, exposure: Exposure = "meta"): readonly Tool[] {
+  if (exposure === "tools") return gateway.catalog.tools();
   const { pinned, structured } = gateway.services.answers?.options ?? defaultAnswers;
   const own = gateway.tools.map((tool) => {
     const output = structured ? outputSchemas[tool.name] : undefined;
@@ -21,16 +22,18 @@ export function describeTools(gateway: Gateway): readonly Tool[] {
     if (tool.name !== "search_tools") return { ...tool, ...outputSchema };
     return { ...tool, description: searchDescription(gateway, tool), ...outputSchema };
   });
+  if (exposure === "both") return [...own, ...gateway.catalog.tools()];
   return pinned.length === 0 ? own : [...own, ...pinnedTools(gateway, pinned, own)];
 }
 
 /** What a server says of itself: what is behind it, and how it is used. The same catalog gives the same text. */
-export function instructions(gateway: Gateway): string {
+export function instructions(gateway: Gateway, exposure: Exposure = "meta"): string {
   const { tools, servers } = offerOf(gateway);
   if (tools === 0) return "No MCP server has tools yet; list_mcp_servers tells how each of them stands.";
+  const offer = `${counted(tools, "tool")} of ${counted(servers.length, "MCP server")} can be used here: ${someOf(servers, INSTRUCTION_TOKENS)}.`;
+  if (exposure !== "meta") return `${offer} A server connects when it is used.`;
   return (
-    `${counted(tools, "tool")} of ${counted(servers.length, "MCP server")} can be used here: ` +
-    `${someOf(servers, INSTRUCTION_TOKENS)}. They are not listed one by one. Find one with search_tools ` +
+    `${offer} They are not listed one by one. Find one with search_tools ` +
     "(say what you want to do), see its parameters with get_tool_details, run it with execute_tool. " +
     "A server connects when it is used."
   );

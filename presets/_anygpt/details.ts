@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject, type Tool } from "../../core/mod.ts";
-import { exampleOf, signature } from "../../plugins/types/mod.ts";
+import { exampleOf } from "../../plugins/types/example.ts";
+import { signature } from "../../plugins/types/signature.ts";
 import { type Parameter, parametersOf } from "../_answers.ts";
 import { filled } from "./fill.ts";
 import type { DetailsStyle } from "./options.ts";

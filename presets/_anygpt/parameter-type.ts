@@ -1,5 +1,5 @@
 import { isJsonObject } from "../../core/mod.ts";
-import { compactType } from "../../plugins/types/mod.ts";
+import { compactType } from "../../plugins/types/compact-type.ts";
 
 /** The type of a parameter: that of its schema, in the words of TypeScript where it is more than a word. */
 export function parameterType(schema: unknown, root: unknown, maxLength: number): string {

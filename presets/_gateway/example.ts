@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, type Tool } from "../../core/mod.ts";
-import { exampleOf } from "../../plugins/types/mod.ts";
+import { exampleOf } from "../../plugins/types/example.ts";
 import { parametersOf } from "../_answers.ts";
 
 const made = new WeakMap<Tool, Promise<JsonObject | undefined>>();

@@ -1,5 +1,5 @@
 import { type Gateway, GatewayError, type SettledCall } from "../../core/mod.ts";
-import { type RestApi, statusOf } from "../../plugins/serve/rest.ts";
+import { type RestAnswer, type RestApi, statusOf } from "../../plugins/serve/rest.ts";
 import type { Envelope } from "./envelope.ts";
 import { TOOL_ERROR } from "./failure.ts";
 import { runOperation } from "./run-operation.ts";
@@ -7,18 +7,17 @@ import { runOperation } from "./run-operation.ts";
 /** What is answered over REST: the same calls, through the same pipeline. */
 export function restOf(gateway: Gateway): RestApi {
   return {
-    async list(filters) {
-      const call = await gateway.run({ tool: "gateway:gateway.adapters", args: filters });
+    async list(filters, actor) {
+      const call = await gateway.run({ tool: "gateway:gateway.adapters", args: filters, actor });
       return call.ok ? { status: 200, body: textOf(call) } : failed(call.error);
     },
-    async execute({ adapter, tool, args, options, signal }) {
+    async execute({ adapter, tool, args, options, actor, signal }) {
       const order = { id: `${adapter}:${tool}`, params: args, options };
-      const { envelope, error } = await runOperation(gateway, order, { ...(signal && { signal }) });
-      const retryAfter = error?.data["retry_after"];
+      const { envelope, error } = await runOperation(gateway, order, { actor, ...(signal && { signal }) });
       return {
         status: error ? statusOf(error) : envelope.isError ? statusOf({ code: TOOL_ERROR }) : 200,
         body: withRest(envelope),
-        ...(typeof retryAfter === "number" && { headers: { "retry-after": String(Math.ceil(retryAfter)) } }),
+        ...(error && { headers: headersOf(error) }),
       };
     },
     // A call that may change something is not broken off because nobody waits for it any more.
@@ -36,7 +35,13 @@ function textOf(call: SettledCall): string {
   return String(call.result?.content[0]?.["text"]);
 }
 
-function failed(error: GatewayError): { status: number; body: string } {
+function failed(error: GatewayError): RestAnswer {
   const { code, message } = GatewayError.from(error);
-  return { status: statusOf(error), body: JSON.stringify({ success: false, error: { code, message } }) };
+  const body = JSON.stringify({ success: false, error: { code, message } });
+  return { status: statusOf(error), body, headers: headersOf(error) };
+}
+
+function headersOf({ data }: GatewayError): Readonly<Record<string, string>> {
+  const retryAfter = data["retry_after"];
+  return typeof retryAfter === "number" ? { "retry-after": String(Math.ceil(retryAfter)) } : {};
 }

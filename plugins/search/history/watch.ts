@@ -117,6 +117,7 @@ export function watchGateway(gateway: Gateway, given: true | HistoryOptions): Wa
       audit(call) {
         // Only what really ran counts, and went well: not an answer in place of the tool's.
         if (!call.ok || call.result.isError || call.via !== undefined || call.tool?.builtin !== false) return;
+        if (call.result.resultType === "input_required") return;
         const { actor, tool } = call;
         const led = searchBefore(call);
         if (!led || led.used.has(tool.id)) return;

@@ -51,7 +51,7 @@ async function run(file: string, before = ""): Promise<{ code: unknown; output: 
 }
 
 describe("the environment of a process", () => {
-  test("nothing of ours leaks but what every program needs", async () => {
+  test("extra: nothing of ours leaks but what every program needs", async () => {
     process.env["TOOLPIPE_CANARY"] = "canary";
     process.env["TOOLPIPE_NAMED"] = "named";
     onTestFinished(() => {

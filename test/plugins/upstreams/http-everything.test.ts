@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
+import type { Client } from "../../../plugins/serve/client.ts";
 import { connected, remote, textOf } from "./_http.ts";
 
 /** Starts the server in a process of its own, and returns where it listens. */
@@ -40,4 +41,24 @@ test.each([
     onProgress: ({ progress }) => steps.push(progress),
   });
   expect(steps).toEqual([1, 2]);
+});
+
+test("two clients that share a connection are each asked what belongs to their own call", async () => {
+  const capabilities = { elicitation: { form: {} } };
+  await using upstream = await connected(remote(await everything("streamableHttp")), { capabilities });
+  const named = (name: string): Client => ({
+    era: "legacy",
+    peer: {},
+    capabilities,
+    can: () => true,
+    ask: async () => ({ action: "accept", content: { name } }),
+    tell: () => {},
+  });
+  const names = ["Ada", "Grace", "Hedy", "Mary"];
+  const results = await Promise.all(
+    names.map((name) => upstream.call("trigger-elicitation-request", {}, { client: named(name) })),
+  );
+  expect(results.map((result) => names.filter((name) => textOf(result).includes(name)))).toEqual(
+    names.map((name) => [name]),
+  );
 });

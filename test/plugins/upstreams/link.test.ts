@@ -16,6 +16,8 @@ function farSide() {
     most: 0,
     running: 0,
     events: {} as UpstreamEvents,
+    /** What each connection was told to watch, in order. */
+    watched: [] as (readonly string[])[],
     finish: [] as (() => void)[],
     broken: [] as ((error: GatewayError) => void)[],
     /** As a killed process does: what it was asked for fails, and the connection ends. */
@@ -46,6 +48,10 @@ function farSide() {
           } finally {
             side.running--;
           }
+        },
+        request: async (method, params) => ({ method, ...params }),
+        async watch(uris) {
+          side.watched.push(uris);
         },
         async close() {
           if (side.closeMs > 0) await new Promise((resolve) => setTimeout(resolve, side.closeMs));
@@ -271,5 +277,64 @@ describe("the link to a server", () => {
     await closing;
     expect(await call).toMatchObject({ code: "CLOSED" });
     expect(side.open).toBe(0);
+  });
+
+  test("makes other requests, and says so where a server takes none", async () => {
+    const side = farSide();
+    const link = linkTo(side);
+    expect(await link.request("resources/read", { uri: "a:b" }, {})).toEqual({
+      method: "resources/read",
+      uri: "a:b",
+    });
+    const bare = linkTo(side, {
+      connect: async (events) => {
+        const { request: _, ...upstream } = await side.connect(events);
+        return upstream;
+      },
+    });
+    await expect(bare.request("resources/read", {}, {})).rejects.toMatchObject({ code: "UPSTREAM_ERROR" });
+    await Promise.all([link.close(), bare.close()]);
+  });
+
+  test("stays open while something is watched, and is closed some time after that", async () => {
+    const side = farSide();
+    const link = linkTo(side);
+    await link.watch(["a:b"]);
+    await vi.advanceTimersByTimeAsync(1_000_000);
+    expect(side.open).toBe(1);
+    await link.watch([]);
+    await vi.advanceTimersByTimeAsync(300_001);
+    expect(side.open).toBe(0);
+    expect(side.watched).toEqual([["a:b"], []]);
+  });
+
+  test("a connection that breaks is opened again for what is watched, which may have changed", async () => {
+    const side = farSide();
+    const updated: string[] = [];
+    const link = linkTo(side, { onResourceUpdated: (uri) => updated.push(uri) });
+    await link.watch(["a:b"]);
+    side.events.onResourceUpdated?.("a:b/c");
+    side.refuse = true;
+    side.kill("it crashed");
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(side.opened).toBe(1);
+    side.refuse = false;
+    side.watched = [];
+    await vi.advanceTimersByTimeAsync(120_000);
+    expect(side.opened).toBe(2);
+    expect(side.watched).toEqual([["a:b"]]);
+    expect(updated).toEqual(["a:b/c", "a:b"]);
+    await link.close();
+  });
+
+  test("a connection that breaks while nothing is watched stays closed", async () => {
+    const side = farSide();
+    const link = linkTo(side);
+    await link.watch(["a:b"]);
+    await link.watch([]);
+    side.kill("it crashed");
+    await vi.advanceTimersByTimeAsync(200_000);
+    expect(side.opened).toBe(1);
+    await link.close();
   });
 });

@@ -82,6 +82,11 @@ describe("the two eras", () => {
       version: "1.2.3",
       instructions: "Handle with care.",
       protocolVersion: "2025-11-25",
+      capabilities: {
+        tools: { listChanged: true },
+        prompts: { listChanged: true },
+        resources: { listChanged: true },
+      },
     });
   });
 
@@ -337,11 +342,12 @@ describe("calls", () => {
     await expect(crashing.call("echo", {})).rejects.toMatchObject({ code: "UPSTREAM_CLOSED" });
   });
 
-  test("that want input which nobody gives fail, in the newer era", async () => {
+  test("that want input are answered with the questions as they came, in the newer era", async () => {
     await using asking = await connected(faulty("modern-input"));
-    await expect(asking.call("fault", {})).rejects.toMatchObject({
-      code: "UPSTREAM_ERROR",
-      message: 'The server "test" asks for input that the gateway does not give.',
+    expect(await asking.call("fault", {})).toMatchObject({
+      resultType: "input_required",
+      inputRequests: { who: { method: "elicitation/create", params: { message: "Who are you?" } } },
+      requestState: "s",
     });
   });
 });

@@ -1,0 +1,41 @@
+import { expect, test } from "vitest";
+import { createWatches } from "../../../plugins/relay/watches.ts";
+import type { Upstreams } from "../../../plugins/upstreams/mod.ts";
+
+/** Notes what servers are told to watch. */
+function noted(refuse = false) {
+  const told: [string, readonly string[]][] = [];
+  const watch = async (server: string, uris: readonly string[]): Promise<void> => {
+    if (refuse && uris.length > 0) throw new Error("It cannot be watched.");
+    told.push([server, uris]);
+  };
+  return { told, watches: createWatches(() => ({ watch }) as Partial<Upstreams> as Upstreams) };
+}
+
+test("a server is told of each URI once, and when the last one leaves", async () => {
+  const { told, watches } = noted();
+  const heard: string[] = [];
+  const first = await watches.add("one", "a:b", (uri) => heard.push(`first ${uri}`));
+  const second = await watches.add("one", "a:b", (uri) => heard.push(`second ${uri}`));
+  watches.tell("one", "a:b");
+  watches.tell("one", "a:b/c");
+  watches.tell("one", "a:bc");
+  watches.tell("two", "a:b");
+  expect(heard).toEqual(["first a:b", "second a:b", "first a:b/c", "second a:b/c"]);
+  await first();
+  await first();
+  expect(told).toEqual([["one", ["a:b"]]]);
+  await second();
+  expect(told).toEqual([
+    ["one", ["a:b"]],
+    ["one", []],
+  ]);
+});
+
+test("what cannot be watched leaves nothing behind", async () => {
+  const { watches } = noted(true);
+  const heard: string[] = [];
+  await expect(watches.add("one", "a:b", (uri) => heard.push(uri))).rejects.toThrow("It cannot be watched.");
+  watches.tell("one", "a:b");
+  expect(heard).toEqual([]);
+});
