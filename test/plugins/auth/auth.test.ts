@@ -1,0 +1,166 @@
+import { createHash } from "node:crypto";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { exportJWK, generateKeyPair, SignJWT } from "jose";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createGateway } from "../../../core/mod.ts";
+import { type Auth, type AuthOptions, auth } from "../../../plugins/auth/mod.ts";
+import { failureOf } from "../../_helpers/failure.ts";
+
+async function opened(options: AuthOptions): Promise<Auth> {
+  const gateway = await createGateway({ plugins: [auth(options)] });
+  return gateway.services.auth as Auth;
+}
+
+const sha256 = (token: string): string => createHash("sha256").update(token).digest("hex");
+
+describe("tokens given out by hand", () => {
+  const tokens = [
+    { sha256: sha256("tp_one"), actor: "ann", scopes: ["tools:read"] },
+    { sha256: sha256("tp_two"), actor: "bob", expires: "2020-01-01T00:00:00Z" },
+  ];
+
+  test("name their owners, with their scopes", async () => {
+    const { authenticate } = await opened({ tokens });
+    expect(await authenticate("Bearer tp_one")).toEqual({ id: "ann", scopes: ["tools:read"] });
+    expect(await authenticate("bearer   tp_one")).toMatchObject({ id: "ann" });
+  });
+
+  test.each([
+    [undefined, "This gateway needs a token: send it as Authorization: Bearer …"],
+    ["Basic YTpi", "The Authorization header holds no bearer token."],
+    ["Bearer ", "The Authorization header holds no bearer token."],
+    ["Bearer tp_one, Bearer tp_one", "The Authorization header holds no bearer token."],
+    [`Bearer ${"x".repeat(20_000)}`, "The token is not known here."],
+    ["Bearer tp_other", "The token is not known here."],
+    ["Bearer tp_two", "The token is not known here."],
+  ])("nobody is let in by %.40s", async (header, message) => {
+    const { authenticate } = await opened({ tokens });
+    const error = await failureOf(authenticate(header));
+    expect(error).toMatchObject({ code: "UNAUTHENTICATED", message });
+  });
+
+  test("everybody needs the scopes that are required", async () => {
+    const { authenticate } = await opened({ tokens, requiredScopes: ["tools:read", "tools:write"] });
+    expect(await failureOf(authenticate("Bearer tp_one"))).toMatchObject({
+      code: "INSUFFICIENT_SCOPE",
+      message: "The token lacks the scope tools:write.",
+      data: { missing: ["tools:write"] },
+    });
+  });
+});
+
+describe("tokens of an issuer", () => {
+  let url = "";
+  let close = (): void => {};
+  let sign: (
+    claims?: object,
+    options?: { audience?: string; issuer?: string; expires?: string; foreign?: boolean },
+  ) => Promise<string>;
+  let fetched = 0;
+  const audience = "https://gateway.example/mcp";
+  const issuer = "https://issuer.example";
+  const options = (): AuthOptions => ({ jwt: [{ issuer, audience, jwks: url }] });
+
+  beforeAll(async () => {
+    const own = await generateKeyPair("ES256");
+    const foreign = await generateKeyPair("ES256");
+    const key = { ...(await exportJWK(own.publicKey)), kid: "k1", alg: "ES256" };
+    const server = createServer((_, response) => {
+      fetched++;
+      response.setHeader("content-type", "application/json").end(JSON.stringify({ keys: [key] }));
+    }).listen(0, "127.0.0.1");
+    await new Promise((resolve) => server.once("listening", resolve));
+    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/jwks`;
+    close = () => void server.close();
+    sign = (claims = {}, given = {}) =>
+      new SignJWT({ sub: "carol", scope: "a b", ...claims })
+        .setProtectedHeader({ alg: "ES256", kid: "k1" })
+        .setIssuer(given.issuer ?? issuer)
+        .setAudience(given.audience ?? audience)
+        .setIssuedAt()
+        .setExpirationTime(given.expires ?? "5m")
+        .sign(given.foreign ? foreign.privateKey : own.privateKey);
+  });
+  afterAll(() => close());
+
+  test("name whoever they were made for, with the scopes however they are written", async () => {
+    const { authenticate } = await opened(options());
+    expect(await authenticate(`Bearer ${await sign()}`)).toEqual({ id: "carol", scopes: ["a", "b"] });
+    const list = await sign({ scope: undefined, scp: ["x", 1, "y"] });
+    expect(await authenticate(`Bearer ${list}`)).toEqual({ id: "carol", scopes: ["x", "y"] });
+    expect(fetched).toBe(1);
+  });
+
+  test("extra: a token for another audience is 401, and says why without the token", async () => {
+    const { authenticate } = await opened(options());
+    const token = await sign({}, { audience: "https://other.example" });
+    const error = await failureOf(authenticate(`Bearer ${token}`));
+    expect(error).toMatchObject({
+      code: "UNAUTHENTICATED",
+      message: "The token does not count: it was made for another service.",
+    });
+    expect(JSON.stringify({ ...error, message: error.message })).not.toContain(token.split(".")[2]);
+  });
+
+  test.each([
+    [{ issuer: "https://evil.example" }, "it was made by another issuer"],
+    [{ expires: "-5m" }, "it has expired"],
+    [{ foreign: true }, "its signature is not right"],
+  ])("do not count where %j", async (given, why) => {
+    const { authenticate } = await opened(options());
+    const error = await failureOf(authenticate(`Bearer ${await sign({}, given)}`));
+    expect(error).toMatchObject({ code: "UNAUTHENTICATED", message: `The token does not count: ${why}.` });
+  });
+
+  test("clocks may differ a little", async () => {
+    const { authenticate } = await opened(options());
+    expect(await authenticate(`Bearer ${await sign({}, { expires: "-10s" })}`)).toMatchObject({
+      id: "carol",
+    });
+  });
+
+  test("without a signature, or with one of a shared secret, they do not count", async () => {
+    const { authenticate } = await opened(options());
+    const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString("base64url");
+    const claims = { sub: "eve", iss: issuer, aud: audience, exp: Date.now() };
+    const unsigned = `${part({ alg: "none" })}.${part(claims)}.`;
+    expect((await failureOf(authenticate(`Bearer ${unsigned}`))).code).toBe("UNAUTHENTICATED");
+    const shared = await new SignJWT(claims)
+      .setProtectedHeader({ alg: "HS256" })
+      .sign(new TextEncoder().encode("a secret that is long enough for this"));
+    expect((await failureOf(authenticate(`Bearer ${shared}`))).code).toBe("UNAUTHENTICATED");
+  });
+
+  test("cannot be checked while the keys cannot be fetched, which is not the caller's fault", async () => {
+    const { authenticate } = await opened({ jwt: [{ issuer, audience, jwks: "http://127.0.0.1:1/jwks" }] });
+    expect((await failureOf(authenticate(`Bearer ${await sign()}`))).code).toBe("AUTH_UNAVAILABLE");
+  });
+
+  test("keys are not fetched in the open", async () => {
+    expect(() => auth({ jwt: [{ issuer, audience, jwks: "http://issuer.example/jwks" }] })).toThrow(/https:/);
+  });
+});
+
+describe("what a client is told", () => {
+  test("leads it to the issuer", async () => {
+    const { metadata } = await opened({
+      jwt: [{ issuer: "https://issuer.example", audience: "a", jwks: "https://issuer.example/jwks" }],
+      requiredScopes: ["tools"],
+    });
+    const served = "https://gateway.example/mcp";
+    expect(metadata.document(served)).toEqual({
+      resource: served,
+      authorization_servers: ["https://issuer.example"],
+      scopes_supported: ["tools"],
+      bearer_methods_supported: ["header"],
+      resource_name: "toolpipe",
+    });
+    expect(metadata.challenge(served)).toBe(
+      'Bearer resource_metadata="https://gateway.example/.well-known/oauth-protected-resource/mcp", scope="tools"',
+    );
+    expect(metadata.challenge(served, { code: "INSUFFICIENT_SCOPE", message: 'a "quoted"\nline' })).toContain(
+      `error="insufficient_scope", error_description="a 'quoted''line"`,
+    );
+  });
+});

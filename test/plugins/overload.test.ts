@@ -1,0 +1,165 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import {
+  type Call,
+  createGateway,
+  type Gateway,
+  localTools,
+  type SettledCall,
+  textResult,
+} from "../../core/mod.ts";
+import { type OverloadOptions, overload } from "../../plugins/overload.ts";
+
+interface Opened {
+  readonly gateway: Gateway;
+  /** Who is being served, in the order in which it began. */
+  readonly begun: string[];
+  /** Ends the oldest call that is being served. */
+  end(): void;
+  call(actor: string, signal?: AbortSignal): Promise<SettledCall>;
+}
+
+async function opened(options: OverloadOptions): Promise<Opened> {
+  const begun: string[] = [];
+  const ends: (() => void)[] = [];
+  const tool = {
+    name: "work",
+    inputSchema: { type: "object" },
+    run: async (_: unknown, { call: { actor } }: { call: Call }) => {
+      begun.push(actor.id);
+      await new Promise<void>((resolve) => ends.push(resolve));
+      return textResult("done");
+    },
+  };
+  const outer = {
+    name: "outer",
+    inputSchema: { type: "object" },
+    run: async (_: unknown, { call }: { call: Call }) => {
+      await gateway.run({ tool: "s:quick", parent: call });
+      return textResult("done");
+    },
+  };
+  const quick = { name: "quick", inputSchema: { type: "object" }, run: () => textResult("quick") };
+  const gateway: Gateway = await createGateway({
+    plugins: [overload(options), localTools("s", { id: "s" }, [tool, outer, quick])],
+  });
+  return {
+    gateway,
+    begun,
+    end: () => ends.shift()?.(),
+    call: (actor, signal) =>
+      gateway.run({ tool: "s:work", actor: { id: actor, scopes: [] }, ...(signal && { signal }) }),
+  };
+}
+
+const tick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+describe("more calls than can be made at once", () => {
+  test("wait, and each caller has a turn before anybody has two", async () => {
+    const { call, begun, end } = await opened({ maxConcurrent: 1 });
+    const calls = ["a", "a", "a", "a", "b", "c"].map((actor) => call(actor));
+    for (let count = 0; count < calls.length; count++) {
+      await tick();
+      end();
+    }
+    expect((await Promise.all(calls)).every(({ ok }) => ok)).toBe(true);
+    expect(begun).toEqual(["a", "a", "b", "c", "a", "a"]);
+  });
+
+  test("are refused where too many wait, and are told when to come again", async () => {
+    const { call, end, gateway } = await opened({ maxConcurrent: 1, maxWaiting: 1 });
+    const first = [call("a"), call("b")];
+    await tick();
+    const third = await call("c");
+    expect(third.error).toMatchObject({
+      code: "OVERLOADED",
+      data: { retry_after: 1, sent: false },
+      message: "The gateway has too much to do: 1 calls wait already. Try again in 1 s.",
+    });
+    expect(gateway.services.load?.()).toMatchObject({ running: 1, waiting: 1, refused: 1 });
+    end();
+    await tick();
+    end();
+    expect((await Promise.all(first)).map(({ ok }) => ok)).toEqual([true, true]);
+  });
+
+  test("of one caller leave room for those of others", async () => {
+    const { call, end } = await opened({ maxConcurrent: 1, maxWaitingEach: 1 });
+    const calls = [call("a"), call("a"), call("a"), call("b")];
+    await tick();
+    expect((await calls[2])?.error?.code).toBe("OVERLOADED");
+    for (let count = 0; count < 3; count++) {
+      end();
+      await tick();
+    }
+    expect((await calls[3])?.ok).toBe(true);
+  });
+
+  test("no longer wait once they are cancelled", async () => {
+    const { call, end, begun, gateway } = await opened({ maxConcurrent: 1 });
+    const abort = new AbortController();
+    const first = call("a");
+    const second = call("b", abort.signal);
+    await tick();
+    abort.abort();
+    expect((await second).error?.code).toBe("CANCELLED");
+    expect(gateway.services.load?.()).toMatchObject({ running: 1, waiting: 0 });
+    end();
+    await first;
+    expect(begun).toEqual(["a"]);
+    expect(gateway.services.load?.().running).toBe(0);
+  });
+});
+
+test("a call that is made for another one never waits for it", async () => {
+  const { gateway } = await opened({ maxConcurrent: 1, maxWaiting: 0 });
+  expect((await gateway.run({ tool: "s:outer" })).ok).toBe(true);
+});
+
+test("extra: while the process is late by more than 200 ms, calls are refused before anything is done", async () => {
+  const { gateway, call, begun } = await opened({});
+  const until = performance.now() + 600;
+  while (performance.now() < until);
+  const refused = await call("a");
+  expect(refused.error).toMatchObject({
+    code: "OVERLOADED",
+    message: expect.stringContaining("it is late by"),
+  });
+  expect(begun).toEqual([]);
+  await expect.poll(async () => (await gateway.run({ tool: "s:quick" })).ok, { timeout: 10_000 }).toBe(true);
+});
+
+test("whatever comes and goes, no place is lost and none is used twice", async () => {
+  const step = fc.oneof(
+    fc.record({ do: fc.constant("call" as const), actor: fc.constantFrom("a", "b", "c") }),
+    fc.record({ do: fc.constant("end" as const), actor: fc.constant("") }),
+    fc.record({ do: fc.constant("cancel" as const), actor: fc.constant("") }),
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 30 }), async (steps) => {
+      const { call, end, gateway } = await opened({ maxConcurrent: 2, maxWaiting: 4, maxLagMs: 1e6 });
+      const calls: { aborted: AbortController; done: Promise<SettledCall> }[] = [];
+      for (const { do: what, actor } of steps) {
+        if (what === "call") {
+          const aborted = new AbortController();
+          calls.push({ aborted, done: call(actor, aborted.signal) });
+        } else if (what === "end") end();
+        else calls.at(-1)?.aborted.abort();
+        await tick();
+        const { running, waiting } = gateway.services.load?.() ?? { running: 9, waiting: 9 };
+        expect(running).toBeLessThanOrEqual(2);
+        expect(waiting).toBeLessThanOrEqual(4);
+      }
+      for (const { aborted } of calls) aborted.abort();
+      for (let count = 0; count < 10; count++) {
+        end();
+        await tick();
+      }
+      await Promise.all(calls.map(({ done }) => done));
+      await tick();
+      expect(gateway.services.load?.()).toMatchObject({ running: 0, waiting: 0 });
+      await gateway.close();
+    }),
+    { numRuns: 40 },
+  );
+});
