@@ -73,17 +73,21 @@ function byCode(a: { code?: string | undefined }, b: { code?: string | undefined
   return String(a.code) < String(b.code) ? -1 : 1;
 }
 
-/** Every kind that a file of a plugin exports. */
+/** Every kind that a file of a plugin or a preset exports. */
 async function kindsOfPlugins(): Promise<ErrorKind[]> {
-  const root = new URL("../plugins/", import.meta.url);
+  const kinds = await Promise.all(["../plugins/", "../presets/"].map(kindsIn));
+  return [...new Set(kinds.flat())];
+}
+
+async function kindsIn(place: string): Promise<ErrorKind[]> {
+  const root = new URL(place, import.meta.url);
   const files = (await readdir(root, { recursive: true })).filter((file) => file.endsWith(".ts"));
   const texts = await Promise.all(
     files.map(async (file) => ({ file, text: await readFile(new URL(file, root), "utf8") })),
   );
   const declaring = texts.filter(({ text }) => /^export const [A-Z_]+: ErrorKind = /m.test(text));
   const modules = await Promise.all(declaring.map(({ file }) => import(new URL(file, root).href)));
-  const kinds = modules.flatMap((module) => Object.values(module).filter(isKind));
-  return [...new Set(kinds)];
+  return modules.flatMap((module) => Object.values(module).filter(isKind));
 }
 
 function isKind(value: unknown): value is ErrorKind {

@@ -26,9 +26,13 @@ export async function catalog(): Promise<void> {
   const home = await mkdtemp(join(tmpdir(), "toolpipe-bench-"));
   try {
     const subjects = [
-      { name: "no server", tools: 0, file: await prepare(home, "none", 0, 0) },
-      { name: "1,000 servers × 10 tools", tools: 10_000, file: await prepare(home, "known", 1000, 0) },
-      { name: "the same and 100 dead servers", tools: 10_000, file: await prepare(home, "dead", 1000, 100) },
+      { name: "no server", tools: 0, file: await prepareCatalog(home, "none", 0, 0) },
+      { name: "1,000 servers × 10 tools", tools: 10_000, file: await prepareCatalog(home, "known", 1000, 0) },
+      {
+        name: "the same and 100 dead servers",
+        tools: 10_000,
+        file: await prepareCatalog(home, "dead", 1000, 100),
+      },
     ];
     const samples = new Map<string, Sample[]>(subjects.map(({ name }) => [name, []]));
     for (let round = 0; round < ROUNDS; round++) {
@@ -61,7 +65,12 @@ async function firstSearch(home: string, file: string, tools: number): Promise<S
 }
 
 /** A config of so many servers that are in the snapshot, and so many that never answer and are not. */
-async function prepare(home: string, name: string, known: number, dead: number): Promise<string> {
+export async function prepareCatalog(
+  home: string,
+  name: string,
+  known: number,
+  dead: number,
+): Promise<string> {
   const folder = join(home, name);
   await mkdir(folder);
   const file = join(folder, "toolpipe.config.json");

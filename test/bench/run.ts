@@ -2,12 +2,14 @@
 const benchmarks: Readonly<Record<string, () => Promise<void>>> = {
   audit: async () => (await import("./audit.ts")).audit(),
   catalog: async () => (await import("./catalog.ts")).catalog(),
+  discovery: async () => (await import("./discovery.ts")).discovery(),
   guard: async () => (await import("./guard.ts")).guardOverhead(),
   openapi: async () => (await import("./openapi.ts")).openapi(),
   pipeline: async () => (await import("./pipeline.ts")).pipeline(),
   relay: async () => (await import("./relay.ts")).relay(),
   quality: async () => (await import("./quality.ts")).quality(),
   search: async () => (await import("./search.ts")).search(),
+  types: async () => (await import("./types.ts")).types(),
 };
 
 const names = process.argv.slice(2);

@@ -1,0 +1,171 @@
+import { randomUUID } from "node:crypto";
+import { readdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { type Fleet, load, type Tally } from "./load.ts";
+import { processesOf, type Running } from "./processes.ts";
+import { growthOf, type Report } from "./report.ts";
+import { httpSubject, type Subject, stdioSubject } from "./subject.ts";
+import { type Bound, type Sample, trendsOf } from "./verdict.ts";
+
+/** How long, and by which dice. */
+export interface RunOptions {
+  /** An empty folder. */
+  readonly home: string;
+  readonly seconds: number;
+  readonly seed: number;
+}
+
+const STEADY = ["north", "east", "south", "west"];
+const SHAKY = ["spring", "summer", "autumn", "winter"];
+const SERVERS: readonly string[] = [...STEADY, ...SHAKY];
+const CALLERS = 6;
+const LEAST_SAMPLES = 8;
+const MOST_SAMPLES = 40;
+const WRONG_SHOWN = 10;
+const upstream = fileURLToPath(new URL(`./upstream${import.meta.url.slice(-3)}`, import.meta.url));
+
+/** Caches and pools fill up; more than this by the end is not that. */
+const bounds: readonly Bound[] = [
+  { name: "heap, MB", allowed: 6, share: 0.1 },
+  { name: "buffers, MB", allowed: 8 },
+  // What is kept for later is the engine's own decision, so this tells only of what is large.
+  { name: "resident memory, MB", allowed: 60, share: 0.3 },
+  { name: "descriptors of its own", allowed: 4 },
+  { name: "child processes", allowed: SERVERS.length },
+  { name: "dead children", allowed: 0.5 },
+  { name: "files it keeps", allowed: 8 },
+];
+
+/** Runs the load on a gateway over HTTP and one over standard input and output, and looks at them in every pause. */
+export async function run({ home, seconds, seed }: RunOptions): Promise<Report> {
+  const word = `soak-${randomUUID()}`;
+  const args = ["--config", await configIn(home, word)];
+  const folder = join(home, "home");
+  const env = { ...process.env, TOOLPIPE_HOME: folder };
+  const subjects: Subject[] = [];
+  const tally: Tally = { done: new Map(), wrong: [] };
+  const samples = new Map<string, Sample[]>();
+  const faults: string[] = [];
+  const random = randomOf(seed);
+  const fleet: Fleet = { steady: STEADY, shaky: SHAKY, kill: (server) => killServer(word, server) };
+  const rounds = Math.min(MOST_SAMPLES, Math.max(LEAST_SAMPLES, Math.round(seconds / 2)));
+  const began = performance.now();
+  const elapsed = (): number => (performance.now() - began) / 1_000;
+  const cpu = new Map<string, number>();
+  try {
+    subjects.push(await httpSubject(args, env), await stdioSubject(args, env));
+    await Promise.all(subjects.map(untilListed));
+    for (let round = 0; round < rounds; round++) {
+      const until = performance.now() + (seconds * 1_000) / rounds;
+      const goOn = (): boolean => performance.now() < until;
+      await Promise.all(
+        subjects.map((subject) => load(subject, fleet, tally, { callers: CALLERS, random, goOn })),
+      );
+      const files = (await readdir(folder, { recursive: true })).length;
+      for (const subject of subjects) {
+        const values = { ...(await subject.count()), "files it keeps": files };
+        if (Number(values["child processes"]) > SERVERS.length)
+          faults.push(`${subject.name}: a server was started twice`);
+        samples.set(subject.name, [...(samples.get(subject.name) ?? []), { at: elapsed(), values }]);
+      }
+      faults.push(...strays(word, subjects));
+    }
+    for (const { name, cpuSeconds } of subjects) cpu.set(name, cpuSeconds());
+  } finally {
+    faults.push(...(await endAll(subjects)));
+  }
+  for (const { name, pid } of await leftOver(word)) {
+    faults.push(`${name} runs on after its gateway has ended`);
+    process.kill(pid, "SIGKILL");
+  }
+  const gateways = subjects.map(({ name }) => ({
+    name,
+    trends: trendsOf(samples.get(name) ?? [], bounds),
+    cpuMsACall: ((cpu.get(name) ?? Number.NaN) * 1_000) / callsOf(tally, name),
+  }));
+  return {
+    seconds: elapsed(),
+    done: Object.fromEntries(tally.done),
+    gateways,
+    faults: [
+      ...gateways.flatMap(({ name, trends }) => growthOf(name, trends)),
+      ...new Set(faults),
+      ...tally.wrong.slice(0, WRONG_SHOWN),
+    ],
+  };
+}
+
+async function configIn(home: string, word: string): Promise<string> {
+  const file = join(home, "toolpipe.config.json");
+  const own = "Deno" in globalThis ? ["run", "-A", upstream] : [upstream];
+  const serverOf = (name: string): object => ({ command: process.execPath, args: [...own, word, name] });
+  const config = {
+    preset: "anygpt",
+    mcpServers: Object.fromEntries(SERVERS.map((name) => [name, serverOf(name)])),
+    options: {
+      timeout: { ms: 60_000, tools: Object.fromEntries(SHAKY.map((name) => [`${name}:never`, 300])) },
+      // Small enough to be full when the warm-up is over.
+      results: { maxKeptBytes: 3_000_000 },
+      upstreams: { idleMs: 1_500 },
+    },
+  };
+  await writeFile(file, JSON.stringify(config));
+  return file;
+}
+
+/** A gateway answers at once; its servers take a moment to be asked. */
+async function untilListed(subject: Subject): Promise<void> {
+  const until = performance.now() + 120_000;
+  for (;;) {
+    const { content } = (await subject.ask("tools/call", { name: "list_mcp_servers", arguments: {} })) as {
+      content: { text: string }[];
+    };
+    const { servers } = JSON.parse(content[0]?.text ?? "{}") as { servers?: { toolCount?: number }[] };
+    if (servers?.filter(({ toolCount = 0 }) => toolCount > 0).length === SERVERS.length) return;
+    if (performance.now() > until) throw new Error(`The servers were not listed: ${content[0]?.text}`);
+    await sleep(100);
+  }
+}
+
+function killServer(word: string, server: string): void {
+  for (const { pid, name } of processesOf(word)) if (name === server) process.kill(pid, "SIGKILL");
+}
+
+/** Servers whose gateway is not their parent any more. */
+function strays(word: string, subjects: readonly Subject[]): string[] {
+  const parents = new Set(subjects.map(({ pid }) => pid));
+  return processesOf(word)
+    .filter(({ parent }) => !parents.has(parent))
+    .map(({ name }) => `${name} runs on without the gateway that started it`);
+}
+
+async function endAll(subjects: readonly Subject[]): Promise<string[]> {
+  const exits = await Promise.all(subjects.map(({ end }) => end().catch(() => null)));
+  return subjects.flatMap(({ name }, index) =>
+    exits[index] === 0 ? [] : [`${name}: the gateway ended with ${exits[index] ?? "a signal"}`],
+  );
+}
+
+/** What is still there once the system has had the time to clear away what has ended. */
+async function leftOver(word: string): Promise<Running[]> {
+  for (let tries = 0; tries < 20 && processesOf(word).length > 0; tries++) await sleep(50);
+  return processesOf(word);
+}
+
+function callsOf({ done }: Tally, subject: string): number {
+  return [...done].reduce((sum, [name, count]) => (name.startsWith(`${subject}, `) ? sum + count : sum), 0);
+}
+
+/** The same dice for the same seed. */
+function randomOf(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
+}
+
+function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

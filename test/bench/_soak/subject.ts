@@ -1,0 +1,133 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import type { Held } from "./gateway.ts";
+import { type HttpAsk, httpAsk } from "./http-ask.ts";
+import { childrenOf, cpuSecondsOf, descriptorsOf, residentOf } from "./processes.ts";
+import { stdioAsk } from "./stdio-ask.ts";
+
+/** A gateway that a run is about. */
+export interface Subject {
+  readonly name: string;
+  readonly pid: number;
+  /** Sends a request and resolves with its result. Rejects where there is none, or the signal takes it back. */
+  ask(method: string, params: object, signal?: AbortSignal): Promise<unknown>;
+  /** What only HTTP has: sessions, which a client may leave without a word. */
+  readonly visit?: HttpAsk["visit"];
+  /** What it holds and has open, once garbage is gone. */
+  count(): Promise<Readonly<Record<string, number>>>;
+  cpuSeconds(): number;
+  /** Ends it as its users do, and resolves with its exit code. */
+  end(): Promise<number | null>;
+}
+
+const gateway = fileURLToPath(new URL(`./gateway${import.meta.url.slice(-3)}`, import.meta.url));
+/** What a process of the gateway is to each of its servers: input, output, errors. */
+const PIPES = 3;
+const END_MS = 60_000;
+
+/** Starts a gateway that is served to the client that started it. */
+export async function stdioSubject(args: readonly string[], env: NodeJS.ProcessEnv): Promise<Subject> {
+  const child = start(["serve", ...args], env);
+  const { ask } = stdioAsk(child);
+  await ask("initialize", {
+    protocolVersion: "2025-11-25",
+    capabilities: {},
+    clientInfo: { name: "soak", version: "1" },
+  });
+  return {
+    ...subjectOf("stdio", child),
+    ask,
+    end: () => endOf(child, () => child.stdin?.end()),
+  };
+}
+
+/** Starts a gateway that is served over HTTP. */
+export async function httpSubject(args: readonly string[], env: NodeJS.ProcessEnv): Promise<Subject> {
+  const child = start(["serve", "--http", "0", ...args], env);
+  const url = await new Promise<string>((resolve, reject) => {
+    const lines: string[] = [];
+    if (child.stderr) {
+      createInterface(child.stderr).on("line", (line) => {
+        lines.push(line);
+        const found = /http:\/\/\S+/.exec(line)?.[0];
+        if (found) resolve(found);
+      });
+    }
+    child.once("exit", () => reject(new Error(`The gateway did not start: ${lines.join("\n")}`)));
+  });
+  const { ask, visit, rest } = httpAsk(url);
+  const subject = subjectOf("http", child);
+  return {
+    ...subject,
+    ask,
+    visit,
+    async count() {
+      rest();
+      return subject.count();
+    },
+    end: () => endOf(child, () => child.kill("SIGTERM")),
+  };
+}
+
+function start(args: readonly string[], env: NodeJS.ProcessEnv): ChildProcess {
+  const onDeno = "Deno" in globalThis;
+  const own = onDeno ? ["run", "-A", "--v8-flags=--expose-gc", gateway] : ["--expose-gc", gateway];
+  return spawn(process.execPath, [...own, ...args], { env, stdio: ["pipe", "pipe", "pipe", "ipc"] });
+}
+
+function subjectOf(
+  name: string,
+  child: ChildProcess,
+): Pick<Subject, "name" | "pid" | "count" | "cpuSeconds"> {
+  const pid = Number(child.pid);
+  if (name === "stdio") child.stderr?.resume();
+  return {
+    name,
+    pid,
+    cpuSeconds: () => cpuSecondsOf(pid),
+    async count() {
+      const descriptors = await settled(() => descriptorsOf(pid) - PIPES * livingChildren(pid));
+      const dead = await settled(() => childrenOf(pid).filter(({ isDead }) => isDead).length);
+      child.send("count");
+      const [{ heap, buffers }] = (await once(child, "message")) as [Held];
+      return {
+        "heap, MB": heap / 1e6,
+        "buffers, MB": buffers / 1e6,
+        "resident memory, MB": residentOf(pid) / 1e6,
+        "descriptors of its own": descriptors,
+        "child processes": childrenOf(pid).length,
+        "dead children": dead,
+      };
+    },
+  };
+}
+
+function livingChildren(pid: number): number {
+  return childrenOf(pid).filter(({ isDead }) => !isDead).length;
+}
+
+/** A number that has stopped falling: sockets take a moment to close, and processes to be seen off. */
+async function settled(read: () => number): Promise<number> {
+  let least = read();
+  for (let same = 0; same < 4; ) {
+    await new Promise((resolve) => setTimeout(resolve, 25));
+    const next = read();
+    same = next < least ? 0 : same + 1;
+    least = Math.min(least, next);
+  }
+  return least;
+}
+
+async function endOf(child: ChildProcess, tell: () => void): Promise<number | null> {
+  if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
+  const exit = once(child, "exit");
+  const timer = setTimeout(() => child.kill("SIGKILL"), END_MS);
+  // A channel that is open would keep it from ending by itself.
+  if (child.connected) child.disconnect();
+  tell();
+  const [code] = (await exit) as [number | null];
+  clearTimeout(timer);
+  return code;
+}
