@@ -82,6 +82,9 @@ function nameOfUrl({ hostname, pathname }: URL): string {
 const RUNNERS =
   /^(?:npx|npm|pnpm|pnpx|yarn|bunx?|uvx?|node|deno|python\d*|docker|podman|dnx|exec|dlx|run|x|tool)$/i;
 
+/** What the folders and files of any program are called: `server-memory/dist/index.js` is about memory. */
+const ANY_PROGRAM = /^(?:index|main|mod|cli|server|start|run|dist|build|lib|src|bin|out)(?:\.\w+)?$/i;
+
 /** `npx -y @scope/server-github@1.2` is `github`. */
 function nameOfCommand(words: readonly string[]): string {
   const plain = words.filter((word) => !word.startsWith("-"));
@@ -94,7 +97,8 @@ function nameOfCommand(words: readonly string[]): string {
 }
 
 function lastPart(word: string): string {
-  return word.split(/[\\/]/).findLast((part) => part !== "") ?? word;
+  const parts = word.split(/[\\/]/).filter((part) => part !== "");
+  return parts.findLast((part) => !ANY_PROGRAM.test(part)) ?? parts.at(-1) ?? word;
 }
 
 function nameFrom(text: string): string {

@@ -6,16 +6,9 @@ export type ExportFormat = "rtfs" | "typescript" | "json";
 /** Their names, the one of the specification first. */
 export const exportFormats: readonly ExportFormat[] = ["rtfs", "typescript", "json"];
 
-const json: TypeEmitter = {
-  name: "json",
-  extension: ".json",
-  type: (schema) => JSON.stringify(schema),
-  declaration: (manifest) => `${JSON.stringify(manifest, null, 2)}\n`,
-};
-
 /** What writes a format; each is loaded when it is asked for. */
 export async function emitterOf(format: ExportFormat): Promise<TypeEmitter> {
   if (format === "rtfs") return (await import("../types/rtfs.ts")).rtfs;
   if (format === "typescript") return (await import("../types/typescript.ts")).typescript;
-  return json;
+  return (await import("../types/normalise.ts")).jsonSchema;
 }

@@ -78,7 +78,9 @@ function otherKeys(node: JsonObject): OtherKeys {
   });
   const others = patterns.map(([pattern]) => pattern).filter((pattern) => !PREFIX.test(pattern));
   const remark =
-    others.length > 0 ? { remark: `Keys that match ${others.map(quoted).join(", ")} are told apart.` } : {};
+    others.length > 0
+      ? { remark: `Keys that match ${others.map(quoted).join(", ")} hold something of their own.` }
+      : {};
   return { all: [true], prefixes, ...remark };
 }
 

@@ -1,7 +1,9 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
+import { join } from "node:path";
 
 /** Whether this machine has a Redis to start. */
 export const hasRedis: boolean = spawnSync("redis-server", ["--version"]).status === 0;
@@ -18,6 +20,8 @@ export interface TestRedis {
 export async function startRedis(...settings: readonly string[]): Promise<TestRedis> {
   for (let tries = 1; ; tries++) {
     const port = await freePort();
+    // One of its own: a replica keeps what it copied, and the next Redis would begin with that.
+    const folder = mkdtempSync(join(tmpdir(), "toolpipe-redis-"));
     const child = spawn(
       "redis-server",
       [
@@ -30,12 +34,14 @@ export async function startRedis(...settings: readonly string[]): Promise<TestRe
         "--appendonly",
         "no",
         "--dir",
-        tmpdir(),
+        folder,
         ...settings,
       ],
       { stdio: ["ignore", "pipe", "pipe"] },
     );
-    const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+    const ended = new Promise<void>((resolve) => child.once("exit", () => resolve())).then(() =>
+      rmSync(folder, { recursive: true, force: true }),
+    );
     if (await isReady(child, ended)) {
       return {
         url: `redis://127.0.0.1:${port}`,

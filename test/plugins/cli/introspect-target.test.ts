@@ -21,6 +21,8 @@ describe("the server that a person means", () => {
     ["uvx mcp-server-git --repository x", "git"],
     ["node /opt/tools/weather-mcp.mjs", "weather"],
     ["docker run -i --rm mcp/fetch", "fetch"],
+    ["node /opt/server-memory/dist/index.js", "memory"],
+    ["python3 C:\\tools\\notes\\src\\main.py", "notes"],
     ["mcp-server", "mcp-server"],
   ])("%s is called %s", (line, name) => {
     const [command, ...args] = line.split(" ");

@@ -156,7 +156,10 @@ describe.skipIf(!programs).each<[string, "stdio" | "http", Program]>([
       call("execute_tool", { ...tool, tool: "ecko", arguments: {} }),
       call("search_tools", { limit: 1 }),
     ]);
-    expect(parsed(servers)).toMatchObject({ servers: [{ name: "everything", toolCount: 13 }] });
+    expect(parsed(servers)).toMatchObject({ servers: [{ name: "everything" }] });
+    // It has more for gateways that let it ask their clients; which of them depends on how they are served.
+    const [{ toolCount }] = (parsed(servers) as { servers: [{ toolCount: number }] }).servers;
+    expect(toolCount).toBeGreaterThan(13);
     expect(parsed(found)).toMatchObject({ results: [tool] });
     expect(parsed(tools)).toMatchObject({
       tools: expect.arrayContaining([expect.objectContaining({ name: "echo" })]),
