@@ -3,6 +3,7 @@ import { approvals } from "../plugins/approvals.ts";
 import { auth } from "../plugins/auth/mod.ts";
 import { cache } from "../plugins/cache/mod.ts";
 import { capabilities } from "../plugins/export/capabilities.ts";
+import { overload } from "../plugins/overload.ts";
 import { replicas } from "../plugins/replicas/mod.ts";
 import { rules } from "../plugins/rules/mod.ts";
 import { sources } from "../plugins/sources/mod.ts";
@@ -21,5 +22,6 @@ export function servers(): Plugin[] {
     upstreams({ useCache: true }),
     replicas(),
     auth(),
+    overload(),
   ];
 }

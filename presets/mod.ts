@@ -9,6 +9,7 @@ import type { AuthOptions } from "../plugins/auth/mod.ts";
 import type { CacheOptions } from "../plugins/cache/mod.ts";
 import type { GuardOptions } from "../plugins/guard/options.ts";
 import type { RatesOptions } from "../plugins/guard/rates.ts";
+import type { OverloadOptions } from "../plugins/overload.ts";
 import type { RelayOptions } from "../plugins/relay/mod.ts";
 import type { ResultsOptions } from "../plugins/results/mod.ts";
 import type { RetryOptions } from "../plugins/retry/mod.ts";
@@ -37,6 +38,7 @@ export interface BuiltinOptions {
   readonly exposure?: ExposureOptions;
   readonly guard?: GuardOptions;
   readonly openapi?: OpenApiOptions;
+  readonly overload?: OverloadOptions;
   readonly rates?: RatesOptions;
   readonly registry?: RegistryOptions;
   readonly relay?: RelayOptions;
@@ -60,6 +62,7 @@ export interface BuiltinKeys
   readonly cache?: CacheOptions;
   readonly discovery?: DiscoveryOptions;
   readonly guard?: GuardOptions;
+  readonly overload?: OverloadOptions;
   readonly registry?: RegistryOptions;
 }
 

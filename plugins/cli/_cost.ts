@@ -1,5 +1,5 @@
 import type { Gateway, Preset, Tool, ToolDefinition } from "../../core/mod.ts";
-import { estimateTokens } from "../../presets/_anygpt/tokens.ts";
+import { estimateTokens } from "../_tokens.ts";
 import type { ServerStatus } from "../upstreams/mod.ts";
 
 /** About how many tokens a model reads for these tools: what a client passes on to it, and nothing else. */

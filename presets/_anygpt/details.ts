@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject, type Tool } from "../../core/mod.ts";
+import { estimateTokens } from "../../plugins/_tokens.ts";
 import { exampleOf } from "../../plugins/types/example.ts";
 import { signature } from "../../plugins/types/signature.ts";
 import { type Parameter, parametersOf } from "../_answers.ts";
@@ -6,7 +7,6 @@ import { filled } from "./fill.ts";
 import type { DetailsStyle } from "./options.ts";
 import { parameterType } from "./parameter-type.ts";
 import { oneLine } from "./shorten.ts";
-import { estimateTokens } from "./tokens.ts";
 
 /** A parameter, as the specification shows it. */
 export interface ToolParameter {

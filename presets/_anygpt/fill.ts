@@ -1,5 +1,5 @@
+import { estimateTokens } from "../../plugins/_tokens.ts";
 import { shorten } from "./shorten.ts";
-import { estimateTokens } from "./tokens.ts";
 
 /** A text that may be shown in part. */
 export interface Slot {

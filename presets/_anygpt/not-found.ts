@@ -1,9 +1,9 @@
 import { type Gateway, GatewayError, nearest } from "../../core/mod.ts";
+import { estimateTokens } from "../../plugins/_tokens.ts";
 import { TOOL_DISABLED } from "../../plugins/rules/mod.ts";
 import { CONNECT_FAILED, NEEDS_APPROVAL, NEEDS_AUTH } from "../../plugins/upstreams/errors.ts";
 import { hasServer, serversOf, toolsOf } from "./servers.ts";
 import { shorten } from "./shorten.ts";
-import { estimateTokens } from "./tokens.ts";
 
 const MAX_SUGGESTIONS = 3;
 const LIST_TOKENS = 100;

@@ -1,5 +1,5 @@
+import { estimateTokens } from "../../plugins/_tokens.ts";
 import { shorten } from "./shorten.ts";
-import { estimateTokens } from "./tokens.ts";
 
 /** A tool that fits a query, as the specification shows it. */
 export interface SearchResult {

@@ -1,5 +1,5 @@
+import { estimateTokens } from "../../plugins/_tokens.ts";
 import { shorten } from "./shorten.ts";
-import { estimateTokens } from "./tokens.ts";
 
 const LENGTHS = [160, 110, 80, 60, 44, 32];
 

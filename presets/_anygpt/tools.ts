@@ -6,6 +6,7 @@ import {
   type Tool,
   type ToolResult,
 } from "../../core/mod.ts";
+import { estimateTokens } from "../../plugins/_tokens.ts";
 import { TOOL_DISABLED } from "../../plugins/rules/mod.ts";
 import { jsonResult, searchOf } from "../_answers.ts";
 import { detailsOf, toolExamples } from "./details.ts";
@@ -17,7 +18,6 @@ import { packed } from "./pack.ts";
 import { findTool, hasServer, pendingServers } from "./servers.ts";
 import { shorten } from "./shorten.ts";
 import { fittedTo } from "./shortened-list.ts";
-import { estimateTokens } from "./tokens.ts";
 
 const readOnly = { readOnlyHint: true, openWorldHint: false };
 const text = { type: "string" };

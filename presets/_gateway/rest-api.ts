@@ -11,9 +11,10 @@ export function restOf(gateway: Gateway): RestApi {
       const call = await gateway.run({ tool: "gateway:gateway.adapters", args: filters, actor });
       return call.ok ? { status: 200, body: textOf(call) } : failed(call.error);
     },
-    async execute({ adapter, tool, args, options, actor, signal }) {
+    async execute({ adapter, tool, args, options, actor, trace, signal }) {
       const order = { id: `${adapter}:${tool}`, params: args, options };
-      const { envelope, error } = await runOperation(gateway, order, { actor, ...(signal && { signal }) });
+      const request = { actor, meta: { ...trace }, ...(signal && { signal }) };
+      const { envelope, error } = await runOperation(gateway, order, request);
       return {
         status: error ? statusOf(error) : envelope.isError ? statusOf({ code: TOOL_ERROR }) : 200,
         body: withRest(envelope),
