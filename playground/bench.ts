@@ -1,9 +1,9 @@
 import type { Tool } from "../core/mod.ts";
+import { estimateTokens } from "../plugins/_tokens.ts";
 import type { Hit, Ranker, Ranking } from "../plugins/search/ranker.ts";
 import { defaultAnswers } from "../presets/_anygpt/options.ts";
 import { packed } from "../presets/_anygpt/pack.ts";
 import { summaryOf } from "../presets/_anygpt/shorten.ts";
-import { estimateTokens } from "../presets/_anygpt/tokens.ts";
 import type { Column, ColumnAnswer, FoundTool, RankRequest } from "./protocol.ts";
 import { makeRanker, optionsOf, type Stock } from "./rankers.ts";
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { estimateTokens } from "../../plugins/_tokens.ts";
 import { fittedTo } from "../../presets/_anygpt/shortened-list.ts";
-import { estimateTokens } from "../../presets/_anygpt/tokens.ts";
 
 const rowsOf = (count: number, length = 60) =>
   Array.from({ length: count }, (_, index) => ({
