@@ -17,20 +17,24 @@ interface Request {
 
 function receive({ id, method, params }: Request): void {
   if (id === undefined) return;
-  if (method === "initialize") {
-    return answer(id, {
-      protocolVersion: "2025-11-25",
-      capabilities: { tools: {} },
-      serverInfo: { name: "bench", version: "1" },
-    });
-  }
-  if (method === "tools/list") return answer(id, { tools });
-  if (method === "tools/call")
-    return answer(id, { content: [{ type: "text", text: params?.arguments?.text ?? "" }] });
+  const result = resultOf(method, params);
   const error = { code: -32601, message: `There is no method ${method}.` };
-  process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", id, error })}\n`);
+  process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", id, ...(result ? { result } : { error }) })}\n`);
 }
 
-function answer(id: number | string, result: object): void {
-  process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", id, result })}\n`);
+function resultOf(method: string, params: Request["params"]): object | undefined {
+  switch (method) {
+    case "initialize":
+      return {
+        protocolVersion: "2025-11-25",
+        capabilities: { tools: {} },
+        serverInfo: { name: "bench", version: "1" },
+      };
+    case "tools/list":
+      return { tools };
+    case "tools/call":
+      return { content: [{ type: "text", text: params?.arguments?.text ?? "" }] };
+    default:
+      return undefined;
+  }
 }

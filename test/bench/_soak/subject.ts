@@ -23,8 +23,8 @@ export interface Subject {
 }
 
 const gateway = fileURLToPath(new URL(`./gateway${import.meta.url.slice(-3)}`, import.meta.url));
-/** What a process of the gateway is to each of its servers: input, output, errors. */
-const PIPES = 3;
+/** What a gateway has open for each of its servers: input, output, errors, and on Deno the process itself. */
+const PIPES = "Deno" in globalThis ? 4 : 3;
 const END_MS = 60_000;
 
 /** Starts a gateway that is served to the client that started it. */
@@ -67,7 +67,8 @@ export async function httpSubject(args: readonly string[], env: NodeJS.ProcessEn
       rest();
       return subject.count();
     },
-    end: () => endOf(child, () => child.kill("SIGTERM")),
+    // Deno takes a child that was sent a signal by its own method for one that died of it.
+    end: () => endOf(child, () => process.kill(subject.pid, "SIGTERM")),
   };
 }
 
