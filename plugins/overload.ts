@@ -5,6 +5,7 @@ import {
   definePlugin,
   type ErrorKind,
   GatewayError,
+  localUser,
   type PluginFactory,
 } from "../core/mod.ts";
 
@@ -21,6 +22,11 @@ export interface OverloadOptions {
   readonly maxWaitingEach?: number;
   /** Calls are refused while the process is late by more than this; 200 by default. */
   readonly maxLagMs?: number;
+  /**
+   * Whether calls of the user of this machine count too; they do not by default, since who is alone has nobody to make
+   * way for.
+   */
+  readonly local?: boolean;
 }
 
 /** How busy a gateway is. */
@@ -46,12 +52,17 @@ const options = v.strictObject({
   maxWaiting: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0, "a number, 0 or more")), 1_024),
   maxWaitingEach: v.optional(count, 128),
   maxLagMs: v.optional(count, 200),
+  local: v.optional(v.boolean(), false),
 });
 
+/** However late it is, nobody is sent away for longer. */
+const LONGEST_S = 30;
 /** How often is looked whether the process is late. */
 const LOOK_MS = 100;
 /** What was late is forgotten by half in every look. */
 const FORGET = 0.5;
+/** After so many looks without any call nobody looks any more, so that a gateway that rests does nothing. */
+const RESTING_LOOKS = 20;
 
 interface Waiting {
   readonly go: () => void;
@@ -66,28 +77,29 @@ export const overload: PluginFactory<"overload", OverloadOptions, Required<Overl
   name: "overload",
   // Before anything is remembered of a call: one that is refused was never made.
   order: "pre",
+  keys: ["overload"],
   options: options as v.GenericSchema<OverloadOptions, Required<OverloadOptions>>,
-  setup(gateway, { maxConcurrent, maxWaiting, maxWaitingEach, maxLagMs }) {
+  setup(gateway, { maxConcurrent, maxWaiting, maxWaitingEach, maxLagMs, local }) {
     const queues = new Map<string, Waiting[]>();
     let [running, waiting, refused, lagMs] = [0, 0, 0, 0];
-    let expected = performance.now() + LOOK_MS;
-    const timer = setInterval(() => {
-      const now = performance.now();
-      lagMs = Math.max(now - expected, lagMs * FORGET);
-      expected = now + LOOK_MS;
-    }, LOOK_MS);
-    timer.unref?.();
+    let expected = 0;
+    let looksLeft = 0;
+    let timer: ReturnType<typeof setInterval> | undefined;
     gateway.services.load = () => ({ running, waiting, refused, lagMs });
 
     return {
       resolve(call) {
-        if (isInner(call)) return;
-        // Also where the look itself is late because of what goes on right now.
-        const lag = Math.max(lagMs, performance.now() - expected);
-        if (lag > maxLagMs) throw refuse(call, `it is late by ${Math.round(lag)} ms`, Math.ceil(lag / 1_000));
+        if (isExempt(call)) return;
+        const lag = lagNow();
+        if (lag > maxLagMs)
+          throw refuse(
+            call,
+            `it is late by ${Math.round(lag)} ms`,
+            Math.min(Math.ceil(lag / 1_000), LONGEST_S),
+          );
       },
       async execute(call, next) {
-        if (isInner(call)) return next();
+        if (isExempt(call)) return next();
         if (running >= maxConcurrent) await turn(call);
         else running++;
         try {
@@ -100,6 +112,33 @@ export const overload: PluginFactory<"overload", OverloadOptions, Required<Overl
         clearInterval(timer);
       },
     };
+
+    /** A call that another one is made of has its place already: it could wait for itself. */
+    function isExempt({ parent, actor }: Call): boolean {
+      return parent !== undefined || (!local && actor.id === localUser.id);
+    }
+
+    function lagNow(): number {
+      looksLeft = RESTING_LOOKS;
+      if (timer) {
+        // Also where the look itself is late because of what goes on right now.
+        return Math.max(lagMs, performance.now() - expected);
+      }
+      expected = performance.now() + LOOK_MS;
+      timer = setInterval(look, LOOK_MS);
+      timer.unref?.();
+      return 0;
+    }
+
+    function look(): void {
+      const now = performance.now();
+      lagMs = Math.max(now - expected, lagMs * FORGET);
+      expected = now + LOOK_MS;
+      if (running > 0 || --looksLeft > 0) return;
+      clearInterval(timer);
+      timer = undefined;
+      lagMs = 0;
+    }
 
     /** Waits until it is this caller's turn; whoever ends a call then hands its place on. */
     function turn(call: Call): Promise<void> {
@@ -152,8 +191,3 @@ export const overload: PluginFactory<"overload", OverloadOptions, Required<Overl
     }
   },
 });
-
-/** A call that another one is made of has its place already: it could wait for itself. */
-function isInner({ parent }: Call): boolean {
-  return parent !== undefined;
-}

@@ -138,7 +138,10 @@ function neverLocal({ actorOf }: Authenticator): Authenticator {
     async actorOf(token) {
       const actor = await actorOf(token);
       if (actor?.id !== localUser.id) return actor;
-      throw new GatewayError(UNAUTHENTICATED, `The token does not count: nobody may be called "${actor.id}".`);
+      throw new GatewayError(
+        UNAUTHENTICATED,
+        `The token does not count: nobody may be called "${actor.id}".`,
+      );
     },
   };
 }

@@ -28,16 +28,19 @@ function isValueOfSecret(option = "", value: string): boolean {
   return /^--?[\w.-]+$/.test(option) && isSecretName(option) && !value.startsWith("-") && !isHarmless(value);
 }
 
-function isSecretName(name: string): boolean {
+/** Whether what has this name is likely to be a secret. */
+export function isSecretName(name: string): boolean {
   return SECRET_NAME.test(name) && !PLACE_NAME.test(name);
 }
 
-function masked(text: string): string {
-  return shownUrl(text)
-    .replace(ASSIGNED, hide)
-    .replace(HEADER, hide)
-    .replace(BEARER, "$1 …")
-    .replace(TOKEN, "…");
+/** A text as anybody may see it: what looks like a secret is left out. */
+export function masked(text: string): string {
+  return withoutTokens(shownUrl(text).replace(ASSIGNED, hide).replace(HEADER, hide));
+}
+
+/** A text without what can be nothing but a token, whatever stands around it. */
+export function withoutTokens(text: string): string {
+  return text.replace(BEARER, "$1 …").replace(TOKEN, "…");
 }
 
 function hide(whole: string, name: string, between: string, value: string): string {
@@ -61,7 +64,7 @@ function shownRest(rest: string): string {
 }
 
 /** Whether nobody would have thought of it: letters and digits in turn, and many of them. */
-function isRandom(segment: string): boolean {
+export function isRandom(segment: string): boolean {
   if (segment.length < 16 || !/^[\w-]+$/.test(segment) || !/\d.*\d/.test(segment)) return false;
   const turns = segment.match(/[a-z](?=[A-Z0-9])|[A-Z](?=[a-z0-9])|\d(?=[A-Za-z])/g)?.length ?? 0;
   return turns >= segment.length / 4;

@@ -36,6 +36,7 @@ export const toolpipe: CommandDef = defineCommand({
     export: () => import("./export.ts").then((module) => module.exportCommand),
     forget: () => import("./forget.ts").then((module) => module.forget),
     login: () => import("./login.ts").then((module) => module.login),
+    token: () => import("./token.ts").then((module) => module.token),
     audit: () => import("./audit.ts").then((module) => module.audit),
     completion: () => import("./completion.ts").then((module) => module.completion),
     __complete: () => import("./complete.ts").then((module) => module.complete),

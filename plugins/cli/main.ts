@@ -27,7 +27,7 @@ export async function main(command: CommandDef, rawArgs: string[]): Promise<numb
       process.stdout.write(`${await usageOf(found)}\n`);
       return 0;
     }
-    const { result } = await runCommand(found.command, { rawArgs: [...found.args] });
+    const { result } = await runCommand(found.command, { rawArgs: found.args.map(withoutValue) });
     return typeof result === "number" ? result : 0;
   } catch (thrown) {
     const error =
@@ -38,6 +38,11 @@ export async function main(command: CommandDef, rawArgs: string[]): Promise<numb
     process.stderr.write(`${error.message}${ownWords(error)}\n`);
     return error.kind.exit;
   }
+}
+
+/** The parser would take another option for the value of one whose value may be left out. */
+function withoutValue(arg: string, index: number, all: readonly string[]): string {
+  return arg === "--http" && all[index + 1]?.startsWith("-") ? "--http=" : arg;
 }
 
 /** What a plugin said as it failed to be set up: for whoever sits here, who configured it. */

@@ -1,10 +1,11 @@
 import type { CommandDef } from "citty";
 import { GatewayError, type LoadedConfig } from "../../core/mod.ts";
-import { serveHttp, serveStdio } from "../serve/mod.ts";
+import { type HttpOptions, serveHttp, serveStdio } from "../serve/mod.ts";
 import { firstThere, personFiles } from "./_anygpt-config.ts";
 import { command } from "./_command.ts";
 import { followConfig, type Reloading } from "./_follow.ts";
 import { type ConfigArgs, configArgs, loadServeConfig } from "./_gateway.ts";
+import { withPages } from "./_pages.ts";
 import { approvedConfig } from "./_trust.ts";
 import { untilTold } from "./_until-told.ts";
 import { usageError } from "./_usage.ts";
@@ -26,18 +27,39 @@ export const serve: CommandDef = command({
       description: `Serve over HTTP on this machine (port ${PORT} if none is named)`,
       valueHint: "PORT",
     },
+    host: {
+      type: "string",
+      description:
+        "With --http: the address to serve at, 127.0.0.1 by default; one that others can reach needs tokens",
+      valueHint: "ADDRESS",
+    },
+    "allow-host": {
+      type: "string",
+      description: "With --http: other names that clients know it by, with commas between",
+      valueHint: "NAMES",
+    },
+    "allow-origin": {
+      type: "string",
+      description: "With --http: web pages that may ask, with commas between, such as https://app.example",
+      valueHint: "ORIGINS",
+    },
     ...configArgs,
   },
-  async run({ http, ...given }) {
+  async run({ http, host, "allow-host": hosts, "allow-origin": origins, ...given }) {
+    const where = placeOf({ http, host, "allow-host": hosts, "allow-origin": origins });
     const choose = http === undefined ? chooseConfig : async (args: ConfigArgs) => ({ args });
     const chosen: Choice = await choose(given);
     if (chosen.refused !== undefined) process.stderr.write(`toolpipe: ${notApproved(chosen.refused)}\n`);
-    const config = await loadServeConfig(chosen.args);
-    const server = http === undefined ? await openStdio(config) : await openHttp(config, http);
+    const load = async (args: ConfigArgs): Promise<LoadedConfig> => {
+      const loaded = await loadServeConfig(args);
+      return http === undefined ? loaded : withPages(loaded);
+    };
+    const config = await load(chosen.args);
+    const server = http === undefined ? await openStdio(config) : await openHttp(config, where);
     const following = followConfig(config, server, async () => {
       // What was approved may have changed, and what was not may be approved by now.
       const { args, refused }: Choice = await choose(given);
-      if (refused === undefined) return loadServeConfig(args);
+      if (refused === undefined) return load(args);
       throw new GatewayError("CONFIG_INVALID", notApproved(refused));
     });
     // By convention, what makes a server read its config again.
@@ -66,13 +88,33 @@ async function openStdio(config: LoadedConfig): Promise<Served> {
   return Object.assign(await serveStdio(config), { how: "stdio" });
 }
 
-async function openHttp(config: LoadedConfig, given: string): Promise<Served> {
-  const port = given === "" ? PORT : Number(given);
-  if (!Number.isInteger(port) || port < 0 || port > 65_535)
-    throw usageError("The option --http needs a port.");
-  const server = await serveHttp(config, { port });
+async function openHttp(config: LoadedConfig, where: HttpOptions): Promise<Served> {
+  const server = await serveHttp(config, where);
   process.stderr.write(`toolpipe: serving ${server.gateway.tools.length} tools at ${server.url}\n`);
   return Object.assign(server, { how: server.url, ended: new Promise<void>(() => {}) });
+}
+
+type PlaceArgs = Readonly<Record<"http" | "host" | "allow-host" | "allow-origin", string | undefined>>;
+
+function placeOf({ http, ...given }: PlaceArgs): HttpOptions {
+  for (const [name, value] of Object.entries(given)) {
+    if (value !== undefined && http === undefined) throw usageError(`The option --${name} needs --http.`);
+    if (value?.trim() === "") throw usageError(`The option --${name} needs a value.`);
+  }
+  const port = !http ? PORT : Number(http);
+  if (!Number.isInteger(port) || port < 0 || port > 65_535)
+    throw usageError("The option --http needs a port.");
+  const { host, "allow-host": hosts = "", "allow-origin": origins = "" } = given;
+  return {
+    port,
+    ...(host !== undefined && { host }),
+    allowedHosts: listOf(hosts),
+    allowedOrigins: listOf(origins),
+  };
+}
+
+function listOf(given: string): readonly string[] {
+  return given.split(/[\s,]+/).filter(Boolean);
 }
 
 interface Choice {

@@ -11,6 +11,7 @@ import { costOfServer, costThrough, describeSaving } from "./_cost.ts";
 import { demoServers } from "./_demo-servers.ts";
 import { configArgs, loadServeConfig } from "./_gateway.ts";
 import { coloured } from "./_output.ts";
+import { withPages } from "./_pages.ts";
 import { isHeld, serversOf, statusesOf, toolsOf } from "./_servers.ts";
 import { counted } from "./_shown.ts";
 import { untilTold } from "./_until-told.ts";
@@ -49,24 +50,23 @@ export const start: CommandDef = command({
 async function serveUntilTold(config: LoadedConfig, port: number | undefined, folder: string): Promise<void> {
   const told = untilTold();
   const arrivals = createArrivals(print);
-  const watched = (one: LoadedConfig): LoadedConfig => ({
-    ...one,
-    plugins: [...(one.plugins ?? []), arrivals.plugin],
-  });
-  const server = await listen(watched(config), port);
+  const watched = (one: LoadedConfig): Promise<LoadedConfig> =>
+    withPages({ ...one, plugins: [...(one.plugins ?? []), arrivals.plugin] });
+  const server = await listen(await watched(config), port);
   try {
     let preset = config.preset;
     if (hasServers(server.gateway)) print(`toolpipe serves what you have: ${whatOf(server.gateway)}.\n`);
     else {
       const demo = demoConfig(server.gateway, folder);
       preset = demo.preset;
-      await server.reload(watched(demo));
+      await server.reload(await watched(demo));
       print("toolpipe found no servers of yours, so it serves a demo of three real ones.\n");
     }
     print(`Listening at ${server.url}. To connect a client, run\n`);
     print(`  claude mcp add --transport http toolpipe ${server.url}\n`);
     print("or put this into the client's config:\n");
     print(`  ${JSON.stringify({ mcpServers: { toolpipe: { type: "http", url: server.url } } })}\n`);
+    print(`Watch it at ${new URL("/", server.url).href}\n`);
     arrivals.show(server.gateway);
     void server.gateway.services.upstreams?.settled().then(() => {
       arrivals.finish();

@@ -3,10 +3,16 @@ import { cancelledBy, GatewayError, isJsonObject, type JsonObject } from "../../
 import { canBeAsked, checkAskable } from "./_capability.ts";
 import { isWanted } from "./_logging.ts";
 import { createPending, type Pending } from "./_pending.ts";
-import type { AskLimits, ServedClient } from "./_served-client.ts";
+import type { AskLimits, AskOptions, ServedClient } from "./_served-client.ts";
 import type { Session } from "./_session.ts";
 import type { Underway } from "./_underway.ts";
-import { CLIENT_FAILED, CLIENT_LEFT, CLIENT_SILENT, QUESTIONS_FULL } from "./client.ts";
+import {
+  CLIENT_FAILED,
+  CLIENT_LEFT,
+  CLIENT_SILENT,
+  type ClientCapability,
+  QUESTIONS_FULL,
+} from "./client.ts";
 
 /** What clients of the older era are asked, by requests of our own. */
 export interface Asking {
@@ -25,74 +31,14 @@ interface Asked {
 /** How much of a client's error is passed on. */
 const MAX_ERROR = 500;
 
+/** What is asked of one address, by ids that nobody can guess: no client can answer in place of the one that was asked. */
+type Questions = Map<string, Asked>;
+
 /** Makes what asks clients of the older era. */
-export function createAsking({ answerMs, questions }: AskLimits): Asking {
-  /** By ids that nobody can guess: another client cannot answer in place of the one that was asked. */
-  const all = new Map<string, Asked>();
-
+export function createAsking(limits: AskLimits): Asking {
+  const all: Questions = new Map();
   return {
-    clientOf(request, session, send) {
-      let unanswered = 0;
-      let answeredAt = 0;
-      return {
-        era: "legacy",
-        peer: session,
-        get logLevel() {
-          return session.level;
-        },
-        get info() {
-          return session.info;
-        },
-        get capabilities() {
-          return session.capabilities;
-        },
-        get unanswered() {
-          return unanswered;
-        },
-        get answeredAt() {
-          return answeredAt;
-        },
-        can: (capability) => !request.isGone && canBeAsked(capability, session.capabilities),
-        async ask(method, params, { signal, callSignal } = {}) {
-          checkAskable(method, params, session.capabilities);
-          const { gone } = request;
-          const signals = [signal, callSignal, request.abort.signal, gone];
-          for (const ended of signals) if (ended?.aborted) throw cancelledBy(ended);
-          if (unanswered >= questions) throw full();
-          const id = randomUUID();
-          const timer = setTimeout(() => {
-            pending.reject(late(answerMs));
-            takeBack(id, "It took too long.");
-          }, answerMs);
-          const pending = createPending({
-            signals,
-            onEnd(endedBy) {
-              all.delete(id);
-              clearTimeout(timer);
-              unanswered--;
-              answeredAt = performance.now();
-              if (endedBy && endedBy !== gone) takeBack(id, "The call is over.");
-            },
-          });
-          unanswered++;
-          all.set(id, { session, method, pending });
-          if (send({ jsonrpc: "2.0", id, method, params: legacyParams(method, params) }) === false) {
-            pending.reject(left());
-          }
-          return pending.answer;
-        },
-        tell(method, params) {
-          // Who never said what it wants to hear wants to hear everything.
-          if (!request.isGone && isWanted(method, params, session.level ?? "debug")) {
-            send({ jsonrpc: "2.0", method, params });
-          }
-        },
-      };
-
-      function takeBack(requestId: string, reason: string): void {
-        send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId, reason } });
-      }
-    },
+    clientOf: (request, session, send) => new LegacyClient(all, limits, request, session, send),
     answer({ id, result, error }, session) {
       const asked = typeof id === "string" ? all.get(id) : undefined;
       if (!asked || asked.session !== session) return;
@@ -100,6 +46,93 @@ export function createAsking({ answerMs, questions }: AskLimits): Asking {
       else asked.pending.reject(failed(asked.method, error));
     },
   };
+}
+
+/** A class for the reason that `Underway` is one. */
+class LegacyClient implements ServedClient {
+  readonly era = "legacy";
+  readonly peer: Session;
+  unanswered = 0;
+  answeredAt = 0;
+  readonly #all: Questions;
+  readonly #limits: AskLimits;
+  readonly #request: Underway;
+  readonly #send: (message: object) => unknown;
+
+  constructor(
+    all: Questions,
+    limits: AskLimits,
+    request: Underway,
+    session: Session,
+    send: (message: object) => unknown,
+  ) {
+    this.peer = session;
+    this.#all = all;
+    this.#limits = limits;
+    this.#request = request;
+    this.#send = send;
+  }
+
+  get logLevel(): ServedClient["logLevel"] {
+    return this.peer.level;
+  }
+
+  get info(): ServedClient["info"] {
+    return this.peer.info;
+  }
+
+  get capabilities(): ServedClient["capabilities"] {
+    return this.peer.capabilities;
+  }
+
+  can(capability: ClientCapability): boolean {
+    return !this.#request.isGone && canBeAsked(capability, this.peer.capabilities);
+  }
+
+  async ask(
+    method: string,
+    params: Readonly<JsonObject>,
+    { signal, callSignal }: AskOptions = {},
+  ): Promise<JsonObject> {
+    const [all, session, { answerMs, questions }] = [this.#all, this.peer, this.#limits];
+    checkAskable(method, params, session.capabilities);
+    const { gone, abort } = this.#request;
+    const signals = [signal, callSignal, abort.signal, gone];
+    for (const ended of signals) if (ended?.aborted) throw cancelledBy(ended);
+    if (this.unanswered >= questions) throw full();
+    const id = randomUUID();
+    const timer = setTimeout(() => {
+      pending.reject(late(answerMs));
+      this.#takeBack(id, "It took too long.");
+    }, answerMs);
+    const pending = createPending({
+      signals,
+      onEnd: (endedBy) => {
+        all.delete(id);
+        clearTimeout(timer);
+        this.unanswered--;
+        this.answeredAt = performance.now();
+        if (endedBy && endedBy !== gone) this.#takeBack(id, "The call is over.");
+      },
+    });
+    this.unanswered++;
+    all.set(id, { session, method, pending });
+    if (this.#send({ jsonrpc: "2.0", id, method, params: legacyParams(method, params) }) === false) {
+      pending.reject(left());
+    }
+    return pending.answer;
+  }
+
+  tell(method: string, params: Readonly<JsonObject>): void {
+    // Who never said what it wants to hear wants to hear everything.
+    if (!this.#request.isGone && isWanted(method, params, this.peer.level ?? "debug")) {
+      this.#send({ jsonrpc: "2.0", method, params });
+    }
+  }
+
+  #takeBack(requestId: string, reason: string): void {
+    this.#send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId, reason } });
+  }
 }
 
 /** The error of a client that nobody can ask any more. */

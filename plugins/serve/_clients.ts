@@ -1,8 +1,8 @@
-import { type Call, type Gateway, isJsonObject } from "../../core/mod.ts";
+import { type Call, type Gateway, isJsonObject, type JsonObject } from "../../core/mod.ts";
 import type { Elicit, ElicitAnswer } from "../guard/elicit.ts";
 import type {} from "../timeout.ts";
 import type { ServedClient } from "./_served-client.ts";
-import type { Client, Clients } from "./client.ts";
+import type { Client, ClientCapability, Clients } from "./client.ts";
 
 const actions: readonly unknown[] = ["accept", "decline", "cancel"];
 
@@ -11,7 +11,7 @@ export function clientsFor(gateway: Gateway, served: (call: Call) => ServedClien
   return {
     of(call) {
       const client = served(call);
-      return client && forCall(client, call, gateway);
+      return client && new CallClient(client, call, gateway.services);
     },
   };
 }
@@ -29,35 +29,64 @@ export function elicitBy(clients: Clients): Elicit {
   };
 }
 
-function forCall(client: ServedClient, call: Call, { services }: Gateway): Client {
-  return {
-    era: client.era,
-    // Where there is only one client, it is known who asks, also in the newer era.
-    peer: client.peer ?? (services.clients?.isShared === false ? services : undefined),
-    get logLevel() {
-      return client.logLevel;
-    },
-    get info() {
-      return client.info;
-    },
-    get capabilities() {
-      return client.capabilities;
-    },
-    can: (capability) => client.can(capability),
-    async ask(method, params, options) {
-      const resumes: (() => void)[] = [];
-      const { timeouts } = services;
-      for (let at: Call | undefined = call; at && timeouts; at = at.parent) resumes.push(timeouts.pause(at));
-      try {
-        return await client.ask(method, params, { ...options, callSignal: call.signal });
-      } finally {
-        for (const resume of resumes) resume();
-      }
-    },
-    tell(method, params) {
-      if (!call.ended) client.tell(method, params);
-    },
-  };
+/** A client as one call has it; a class for the reason that `Underway` is one. */
+class CallClient implements Client {
+  readonly #client: ServedClient;
+  readonly #call: Call;
+  readonly #services: Gateway["services"];
+
+  constructor(client: ServedClient, call: Call, services: Gateway["services"]) {
+    this.#client = client;
+    this.#call = call;
+    this.#services = services;
+  }
+
+  get era(): Client["era"] {
+    return this.#client.era;
+  }
+
+  /** Where there is only one client, it is known who asks, also in the newer era. */
+  get peer(): Client["peer"] {
+    const isAlone = this.#services.clients?.isShared === false;
+    return this.#client.peer ?? (isAlone ? this.#services : undefined);
+  }
+
+  get logLevel(): Client["logLevel"] {
+    return this.#client.logLevel;
+  }
+
+  get info(): Client["info"] {
+    return this.#client.info;
+  }
+
+  get capabilities(): Client["capabilities"] {
+    return this.#client.capabilities;
+  }
+
+  can(capability: ClientCapability): boolean {
+    return this.#client.can(capability);
+  }
+
+  async ask(
+    method: string,
+    params: Readonly<JsonObject>,
+    options?: { readonly signal?: AbortSignal },
+  ): Promise<JsonObject> {
+    const resumes: (() => void)[] = [];
+    const { timeouts } = this.#services;
+    for (let at: Call | undefined = this.#call; at && timeouts; at = at.parent) {
+      resumes.push(timeouts.pause(at));
+    }
+    try {
+      return await this.#client.ask(method, params, { ...options, callSignal: this.#call.signal });
+    } finally {
+      for (const resume of resumes) resume();
+    }
+  }
+
+  tell(method: string, params: Readonly<JsonObject>): void {
+    if (!this.#call.ended) this.#client.tell(method, params);
+  }
 }
 
 /** Whatever is not an answer is no consent. */

@@ -1,5 +1,15 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { type Catalog, type Gateway, GatewayError, isJsonObject, type JsonObject } from "../../core/mod.ts";
+import {
+  type Actor,
+  type Catalog,
+  type Gateway,
+  GatewayError,
+  isJsonObject,
+  type JsonObject,
+  localUser,
+} from "../../core/mod.ts";
+import type { SessionHomes } from "../replicas/session-homes.ts";
+import { withTraceHeaders } from "../telemetry/trace-context.ts";
 import { checkLegacyVersion, claimsModern, headerOf, isModern, type Message } from "./_http-era.ts";
 import { answering, type Exchange, telling } from "./_http-exchange.ts";
 import { checkParams, type MirroredParam, mirroredParams } from "./_http-params.ts";
@@ -18,9 +28,13 @@ export interface EndpointParts extends Pick<PeerParts, "front" | "instructions">
   readonly gateway: () => Gateway;
   /** Throws a {@link Refusal} of what has no business here. */
   readonly check: (request: IncomingMessage) => void;
+  /** Who calls; the local user by default. Rejects with a {@link Refusal} where that is not known. */
+  readonly actorOf?: ((request: IncomingMessage) => Promise<Actor>) | undefined;
   readonly limits: MessageLimits & ReplyLimits;
   /** Bounds of what clients are asked. */
   readonly asking?: Partial<AskLimits> | undefined;
+  /** Where sessions are that are not known here. */
+  readonly homes?: SessionHomes | undefined;
 }
 
 /** MCP at one address, for clients of both eras. */
@@ -39,6 +53,12 @@ interface Mirrored {
   readonly byTool: ReadonlyMap<string, readonly MirroredParam[]>;
 }
 
+/** Who speaks, and in which session. */
+interface Caller {
+  readonly id: string | undefined;
+  readonly actor: Actor;
+}
+
 const MAX_BATCH = 100;
 const SESSION = "mcp-session-id";
 
@@ -47,7 +67,15 @@ const SESSION = "mcp-session-id";
  * is known what it said of itself. One that was given out before a restart is as good as any, but such a client can
  * be asked nothing: nobody knows what it can do.
  */
-export function createEndpoint({ gateway, check, limits, asking, ...parts }: EndpointParts): Endpoint {
+export function createEndpoint({
+  gateway,
+  check,
+  actorOf,
+  limits,
+  asking,
+  homes,
+  ...parts
+}: EndpointParts): Endpoint {
   const sessions = createSessions();
   const talk = createTalk(asking);
   const exchanges = new Map<Exchange, Promise<void>>();
@@ -73,23 +101,45 @@ export function createEndpoint({ gateway, check, limits, asking, ...parts }: End
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     check(request);
-    if (request.method === "GET") return tell(request, response);
+    const actor = (await actorOf?.(request)) ?? localUser;
+    const id = headerOf(request.headers, SESSION);
+    // A client that is told so begins another one.
+    if (sessions.isForeign(id, actor.id)) throw new Refusal(404, "There is no such session.");
+    if (id !== undefined && (await isElsewhere(id, request, response))) return;
+    if (request.method === "GET") return tell(request, response, { id, actor });
     const accepted = acceptedOf(request.headers.accept);
     const body = await readJson(request, limits);
-    const id = headerOf(request.headers, SESSION);
     const known = sessions.get(id) ?? createSession();
-    const { requests, modern } = sort(body, request, id, known);
+    const { requests, modern } = sort(body, request, { id, actor }, known);
     if (requests.length === 0) return void response.writeHead(202).end();
     goOn();
-    const begun = !modern && requests[0]?.method === "initialize" ? sessions.begin() : undefined;
+    const begun = !modern && requests[0]?.method === "initialize" ? sessions.begin(actor.id) : undefined;
+    if (begun) await homes?.begin(begun.id);
     const reply = createReply(response, accepted, limits, begun && { [SESSION]: begun.id });
     const session = begun?.session ?? known;
-    const exchange = { ...parts, reply, id, session, talk, canAsk: accepted.stream };
-    keep(response, answering(requests, Array.isArray(body), modern, exchange));
+    const exchange = { ...parts, reply, id, actor, session, talk, canAsk: accepted.stream };
+    const traced = requests.map((one) => withTraceHeaders(one, request.headers));
+    keep(response, answering(traced, Array.isArray(body), modern, exchange));
+  }
+
+  /** Whether a session is another replica's, which has answered then. The newer era has no sessions. */
+  async function isElsewhere(
+    id: string,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): Promise<boolean> {
+    const version = headerOf(request.headers, "mcp-protocol-version");
+    if (!homes || sessions.get(id) || modernVersions.includes(String(version))) return false;
+    const routed = await homes.route(id, request, response);
+    if (routed === "gone") throw new Refusal(404, "There is no such session. Begin another one.");
+    if (routed === "lost") {
+      throw new Refusal(502, "The gateway that has this session ended before it answered.");
+    }
+    return routed === "answered";
   }
 
   /** Checks all messages of a request, acts on the notices, and returns what is to be answered. */
-  function sort(body: unknown, { headers }: IncomingMessage, id: string | undefined, session: Session) {
+  function sort(body: unknown, { headers }: IncomingMessage, caller: Caller, session: Session) {
     const isBatch = Array.isArray(body);
     const all: readonly unknown[] = isBatch ? body : [body];
     if (all.length === 0 || all.length > MAX_BATCH) {
@@ -104,7 +154,7 @@ export function createEndpoint({ gateway, check, limits, asking, ...parts }: End
     for (const message of messages) {
       modern = withId(message, () => isModern(message, headers));
       if (modern) withId(message, () => checkMirrored(message, headers));
-      else if (message.method === "notifications/cancelled") cancel(id, message.params);
+      else if (message.method === "notifications/cancelled") cancel(caller, message.params);
     }
     const requests = messages.filter((message) => message.id !== undefined) as (Message & { id: string })[];
     if (new Set(requests.map(({ id }) => id)).size < requests.length) {
@@ -122,27 +172,26 @@ export function createEndpoint({ gateway, check, limits, asking, ...parts }: End
     checkParams(mirrored.byTool.get(String(params["name"])) ?? [], params["arguments"], headers);
   }
 
-  function cancel(session: string | undefined, params: unknown): void {
-    if (session === undefined || !isJsonObject(params)) return;
+  function cancel(caller: Caller, params: unknown): void {
+    if (!isJsonObject(params)) return;
     for (const exchange of exchanges.keys()) {
-      if (exchange.session === session) exchange.cancel(params["requestId"]);
+      if (isOf(exchange, caller)) exchange.cancel(params["requestId"]);
     }
   }
 
-  function tell({ headers }: IncomingMessage, response: ServerResponse): void {
+  function tell({ headers }: IncomingMessage, response: ServerResponse, caller: Caller): void {
     goOn();
     const accepted = acceptedOf(headers.accept);
     if (!accepted.stream) throw new Refusal(406, "What is told here comes as text/event-stream.");
     const version = headerOf(headers, "mcp-protocol-version");
     if (modernVersions.includes(String(version))) throw notAllowed("POST");
     checkLegacyVersion(version);
-    const id = headerOf(headers, SESSION);
     for (const other of exchanges.keys()) {
       // Nothing may be told twice; a client that asks again has lost the first stream.
-      if (id !== undefined && other.session === id && other.isTelling) other.close();
+      if (isOf(other, caller) && other.isTelling) other.close();
     }
     const reply = createReply(response, accepted, limits);
-    keep(response, telling({ ...parts, reply, id, session: sessions.get(id), talk }));
+    keep(response, telling({ ...parts, ...caller, reply, session: sessions.get(caller.id), talk }));
   }
 
   function keep(response: ServerResponse, exchange: Exchange): void {
@@ -163,6 +212,11 @@ export function createEndpoint({ gateway, check, limits, asking, ...parts }: End
   function goOn(): void {
     if (isClosing) throw new Refusal(503, "The gateway is closing.", { headers: { connection: "close" } });
   }
+}
+
+/** Sessions from before a restart are known to nobody: the same name may be used by two. */
+function isOf({ session, actor }: Exchange, caller: Caller): boolean {
+  return session !== undefined && session === caller.id && actor === caller.actor.id;
 }
 
 /** A request or a notification, or nothing where it is an answer. */

@@ -1,4 +1,4 @@
-import { GatewayError, isJsonObject } from "../../core/mod.ts";
+import { type Actor, GatewayError, isJsonObject } from "../../core/mod.ts";
 import type { Message } from "./_http-era.ts";
 import type { Reply } from "./_http-reply.ts";
 import { createPeer, type PeerParts, UNWRITABLE } from "./peer.ts";
@@ -8,6 +8,7 @@ import { modernResult, rpcCodes, rpcErrorOf } from "./protocol.ts";
 export interface Exchange {
   /** Who has asked, where that is known. */
   readonly session: string | undefined;
+  readonly actor: string;
   /** Whether it tells what nobody asked for, and answers nothing. */
   readonly isTelling: boolean;
   /** Cancels a request, which then gets no answer. */
@@ -19,7 +20,8 @@ export interface Exchange {
 }
 
 /** What an exchange is made of. */
-export interface ExchangeParts extends Omit<PeerParts, "send"> {
+export interface ExchangeParts extends Omit<PeerParts, "send" | "actor"> {
+  readonly actor: Actor;
   readonly reply: Reply;
   readonly id: string | undefined;
 }
@@ -53,6 +55,7 @@ export function answering(
 
   return {
     session,
+    actor: parts.actor.id,
     isTelling: false,
     cancel(id) {
       if (!stop(id) || waiting.size > 0) return;
@@ -107,6 +110,7 @@ export function telling({ reply, id: session, ...parts }: ExchangeParts): Exchan
   reply.open();
   return {
     session,
+    actor: parts.actor.id,
     isTelling: true,
     cancel: () => {},
     close: () => reply.end(),

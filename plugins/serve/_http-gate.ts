@@ -11,8 +11,10 @@ export interface Gate {
   readonly check: (request: IncomingMessage) => void;
   /** Who calls: the local user where nobody has to say who they are. Rejects with a {@link Refusal}. */
   readonly actorOf: (request: IncomingMessage) => Promise<Actor>;
-  /** What tells clients where to get tokens, where a request asks for that and there are any. */
-  readonly metadataFor: (request: IncomingMessage) => object | undefined;
+  /** Whether a request asks where to get tokens, and there are any. */
+  readonly asksForMetadata: (request: IncomingMessage) => boolean;
+  /** The answer to that, for a request that has passed the check. */
+  readonly metadataFor: (request: IncomingMessage) => object;
 }
 
 const statuses: Readonly<Record<string, number | undefined>> = {
@@ -24,11 +26,11 @@ const statuses: Readonly<Record<string, number | undefined>> = {
 const RETRY_S = 5;
 
 /** Makes the gate of a place; `path` is that of MCP, which is what tokens are for. */
-export function createGate(
-  place: Place & { readonly path: string },
-  gateway: () => Gateway,
-): Gate {
+export function createGate(place: Place & { readonly path: string }, gateway: () => Gateway): Gate {
   const { host, port, path } = place;
+  const own = `http://${inUrl(host)}:${port}${path}`;
+  // Some clients look at the root, whatever the challenge says.
+  const places = new Set([metadataPath(own), metadataPath(new URL("/", own).href)]);
   return {
     check: placeCheck(place),
     async actorOf(request) {
@@ -40,20 +42,17 @@ export function createGate(
         throw refusalOf(thrown, auth, servedAt(request));
       }
     },
-    metadataFor(request) {
+    asksForMetadata(request) {
       const { auth } = gateway().services;
-      if (!auth) return undefined;
-      const served = servedAt(request);
       const asked = pathOf(request);
-      // Some clients look at the root, whatever the challenge says.
-      const isIt = asked === metadataPath(served) || asked === metadataPath(new URL("/", served).href);
-      return isIt ? auth.metadata.document(served) : undefined;
+      return auth !== undefined && (places.has(asked) || asked === metadataPath(auth.metadata.resource(own)));
     },
+    metadataFor: (request) => gateway().services.auth?.metadata.document(servedAt(request)) ?? {},
   };
 
   /** The address as the client knows it: its host has passed the check. */
   function servedAt({ headers }: IncomingMessage): string {
-    return `http://${headers.host ?? `${inUrl(host)}:${port}`}${path}`;
+    return headers.host === undefined ? own : `http://${headers.host}${path}`;
   }
 }
 

@@ -14,6 +14,8 @@ export interface RefusalOptions {
   readonly code?: number;
   readonly data?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
+  /** The code of the failure, where it is one that has a code. */
+  readonly reason?: string | undefined;
   /** The request that it answers, where that could be read. */
   readonly id?: string | number | undefined;
 }
@@ -22,12 +24,14 @@ export interface RefusalOptions {
 export class Refusal extends RpcError {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
+  readonly reason: string | undefined;
   id: string | number | undefined;
 
   constructor(status: number, message: string, options: RefusalOptions = {}) {
     super(options.code ?? TRANSPORT_ERROR, message, options.data);
     this.status = status;
     this.headers = options.headers ?? {};
+    this.reason = options.reason;
     this.id = options.id;
   }
 }

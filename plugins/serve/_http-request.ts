@@ -10,6 +10,14 @@ export interface MessageLimits {
   readonly bytes: number;
   /** Levels of JSON nesting. */
   readonly depth: number;
+  /** What all messages that are being read at once may be together; no limit where there is none. */
+  readonly reading?: Reading | undefined;
+}
+
+/** The messages that are being read. */
+export interface Reading {
+  readonly maxBytes: number;
+  bytes: number;
 }
 
 const loopbackNames: readonly string[] = ["localhost", "127.0.0.1", "[::1]"];
@@ -41,10 +49,15 @@ export function pathOf({ url = "" }: Pick<IncomingMessage, "url">): string {
 }
 
 /** Makes the check of requests to one path: {@link placeCheck}, and that there is something there. */
-export function checkOf({ path, ...place }: Place & { readonly path: string }): (
-  request: IncomingMessage,
-) => void {
-  const check = placeCheck(place);
+export function checkOf(place: Place & { readonly path: string }): (request: IncomingMessage) => void {
+  return pathCheck(placeCheck(place), place.path);
+}
+
+/** A check, and after it that a request is for a path. */
+export function pathCheck(
+  check: (request: IncomingMessage) => void,
+  path: string,
+): (request: IncomingMessage) => void {
   return (request) => {
     check(request);
     if (pathOf(request) !== path) throw new Refusal(404, "There is nothing at this address.");
@@ -107,7 +120,7 @@ export async function readJson(request: IncomingMessage, limits: MessageLimits):
   }
   if (encoding !== "identity") throw new Refusal(415, "A message must be sent uncompressed.");
   const scan = jsonScan(limits.depth);
-  const bytes = await readBytes(request, limits.bytes, scan.feed);
+  const bytes = await readBytes(request, limits, scan.feed);
   if (scan.tooDeep) throw malformed("This message is nested too deeply.", scan.id());
   try {
     return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
@@ -118,31 +131,44 @@ export async function readJson(request: IncomingMessage, limits: MessageLimits):
 
 function readBytes(
   request: IncomingMessage,
-  maxBytes: number,
+  { bytes: maxBytes, reading = { maxBytes: Number.POSITIVE_INFINITY, bytes: 0 } }: MessageLimits,
   look: (chunk: Uint8Array) => void,
 ): Promise<Uint8Array> {
-  const tooLarge = new Refusal(413, `A message may have ${maxBytes} bytes at most.`);
-  return new Promise((resolve, reject) => {
+  let parts: Uint8Array[] = [];
+  let size = 0;
+  const read = new Promise<Uint8Array>((resolve, reject) => {
+    const tooLarge = new Refusal(413, `A message may have ${maxBytes} bytes at most.`);
+    const broken = new Refusal(400, "The message was not sent to its end.");
     if (Number(request.headers["content-length"]) > maxBytes) return reject(tooLarge);
     // Whoever has gone while something else was waited for says nothing more.
-    if (request.destroyed) return breakOff();
-    let parts: Uint8Array[] = [];
-    let size = 0;
+    if (request.destroyed) return reject(broken);
+    let isRefused = false;
     request.on("data", (chunk: Uint8Array) => {
-      size += chunk.length;
-      if (size > maxBytes) {
+      if (isRefused) return;
+      const isFull = reading.bytes + chunk.length > reading.maxBytes;
+      if (size + chunk.length > maxBytes || isFull) {
+        isRefused = true;
         parts = [];
-        return reject(tooLarge);
+        return reject(isFull ? busy() : tooLarge);
       }
+      size += chunk.length;
+      reading.bytes += chunk.length;
       look(chunk);
       parts.push(chunk);
     });
     request.once("end", () => resolve(Buffer.concat(parts)));
-    request.once("error", breakOff);
-    request.once("close", breakOff);
+    request.once("error", () => reject(broken));
+    request.once("close", () => reject(broken));
+  });
+  return read.finally(() => {
+    reading.bytes -= size;
+    size = 0;
+  });
+}
 
-    function breakOff(): void {
-      reject(new Refusal(400, "The message was not sent to its end."));
-    }
+function busy(): Refusal {
+  return new Refusal(503, "The gateway has too much to read at once. Try again in 1 s.", {
+    reason: "OVERLOADED",
+    headers: { "retry-after": "1" },
   });
 }

@@ -40,9 +40,8 @@ export function createRouting(gateway: () => Gateway, gate: Gate): Routing {
   };
 
   function routeOf(request: IncomingMessage): Route | undefined {
-    const document = gate.metadataFor(request);
-    if (!document) return gateway().services.routes?.find(pathOf(request));
-    return { open: true, handle: (_, response) => sendJson(response, document) };
+    if (!gate.asksForMetadata(request)) return gateway().services.routes?.find(pathOf(request));
+    return { open: true, handle: (_, response) => sendJson(response, gate.metadataFor(request)) };
   }
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {

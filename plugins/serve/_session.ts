@@ -17,8 +17,11 @@ export interface Session {
 
 /** Sessions by the names they were given. */
 export interface Sessions {
-  begin(): { readonly id: string; readonly session: Session };
+  /** Begins one that is of one actor alone. */
+  begin(actor?: string): { readonly id: string; readonly session: Session };
   get(id: string | undefined): Session | undefined;
+  /** Whether a session is known, and not of this actor. */
+  isForeign(id: string | undefined, actor: string): boolean;
 }
 
 /** Nobody ends a session, so the one that was not used for longest is forgotten. */
@@ -35,10 +38,12 @@ export function createSession(): Session {
 /** Remembers sessions. */
 export function createSessions(max: number = MAX_SESSIONS): Sessions {
   const sessions = new Map<string, Session>();
+  const owners = new WeakMap<Session, string>();
   return {
-    begin() {
+    begin(actor) {
       const [id, session] = [randomUUID(), createSession()];
       sessions.set(id, session);
+      if (actor !== undefined) owners.set(session, actor);
       const [oldest] = sessions.keys();
       if (sessions.size > max && oldest !== undefined) sessions.delete(oldest);
       return { id, session };
@@ -49,6 +54,10 @@ export function createSessions(max: number = MAX_SESSIONS): Sessions {
       sessions.delete(id);
       sessions.set(id, session);
       return session;
+    },
+    isForeign(id, actor) {
+      const session = id === undefined ? undefined : sessions.get(id);
+      return session !== undefined && owners.get(session) !== actor;
     },
   };
 }

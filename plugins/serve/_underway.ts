@@ -1,43 +1,40 @@
 import { left } from "./_asking.ts";
 import type { Id } from "./_handler.ts";
 
-/** A request on its way. */
-export interface Underway {
+/**
+ * A request on its way. A class because every request has one: V8 makes a type of its own for each object with getters
+ * that is written out, which holds all that those can reach until the old objects are collected.
+ */
+export class Underway {
   readonly id: Id;
-  readonly abort: AbortController;
+  readonly abort: AbortController = new AbortController();
   /** Whether it has come to something that may do more than read. */
-  hasEffects: boolean;
-  /** Whether it is answered, or nobody waits for its answer any more. */
-  readonly isGone: boolean;
-  /** Aborted then, with what to say to whoever would still ask its client something. */
-  readonly gone: AbortSignal;
-  /** Called then, for whom a signal would cost too much. */
-  onLeave: (() => void) | undefined;
-  leave(): void;
-}
+  hasEffects = false;
+  /** Called when it is answered, or nobody waits for its answer any more; for whom a signal would cost too much. */
+  onLeave: (() => void) | undefined = undefined;
+  #isGone = false;
+  #gone: AbortController | undefined;
 
-/** A request that has just come. */
-export function createUnderway(id: Id): Underway {
-  // Made on first use: few requests ask anything.
-  let gone: AbortController | undefined;
-  let isGone = false;
-  return {
-    id,
-    abort: new AbortController(),
-    hasEffects: false,
-    get isGone() {
-      return isGone;
-    },
-    get gone() {
-      gone ??= new AbortController();
-      if (isGone && !gone.signal.aborted) gone.abort(left());
-      return gone.signal;
-    },
-    onLeave: undefined,
-    leave() {
-      isGone = true;
-      this.onLeave?.();
-      if (gone && !gone.signal.aborted) gone.abort(left());
-    },
-  };
+  constructor(id: Id) {
+    this.id = id;
+  }
+
+  /** Whether it is answered, or nobody waits for its answer any more. */
+  get isGone(): boolean {
+    return this.#isGone;
+  }
+
+  /** Aborted then, with what to say to whoever would still ask its client something. */
+  get gone(): AbortSignal {
+    // Made on first use: few requests ask anything.
+    this.#gone ??= new AbortController();
+    if (this.#isGone && !this.#gone.signal.aborted) this.#gone.abort(left());
+    return this.#gone.signal;
+  }
+
+  leave(): void {
+    this.#isGone = true;
+    this.onLeave?.();
+    if (this.#gone && !this.#gone.signal.aborted) this.#gone.abort(left());
+  }
 }

@@ -79,8 +79,8 @@ export interface Front {
 
 /** Who is behind a call. */
 interface Caller {
-  readonly onEffect: (() => void) | undefined;
-  readonly client: ServedClient | undefined;
+  onEffect: (() => void) | undefined;
+  client: ServedClient | undefined;
 }
 
 interface Shown {
@@ -168,9 +168,12 @@ export function createFront({ isShared = false }: { readonly isShared?: boolean 
       const own = gateway;
       const run = async (request: CallRequest): Promise<SettledCall> => {
         // A map that forgets by itself was most of the cost of a call.
-        callers.set(meta, { onEffect, client });
+        const caller: Caller = { onEffect, client };
+        callers.set(meta, caller);
         const settled = await own.run(request);
         callers.delete(meta);
+        // A map may hold what was in it for long; what is behind this is all of a request.
+        caller.onEffect = caller.client = undefined;
         return settled;
       };
       const request = { ...options, tool: tool.id, args, meta };

@@ -5,6 +5,10 @@ import type { AskLimits } from "./_served-client.ts";
 export interface HttpLimits {
   /** The size of one message. */
   readonly bytes: number;
+  /** The size of all messages together that are being read. */
+  readonly bytesAtOnce: number;
+  /** The size of all headers of a request. */
+  readonly headerBytes: number;
   /** Levels of JSON nesting. */
   readonly depth: number;
   /** How long a client may take to send its headers. */
@@ -15,6 +19,8 @@ export interface HttpLimits {
   readonly keepAliveMs: number;
   /** How long a client may take to read what it was sent. */
   readonly stallMs: number;
+  /** How long a connection is kept for a next request. */
+  readonly idleMs: number;
   readonly connections: number;
 }
 
@@ -22,9 +28,13 @@ export interface HttpLimits {
 export interface HttpOptions {
   /** Any free one by default. */
   readonly port?: number;
-  /** An address that only this machine can reach. */
+  /** An address of this machine; 127.0.0.1 by default. One that others can reach needs the plugin `auth`. */
   readonly host?: string;
   readonly path?: string;
+  /** Other names that clients know it by, `name` at any port or `name:port`. */
+  readonly allowedHosts?: readonly string[];
+  /** Pages of others that may ask, such as `https://app.example`. */
+  readonly allowedOrigins?: readonly string[];
   readonly limits?: Partial<HttpLimits>;
   /** Bounds of what clients are asked while their requests are under way. */
   readonly asking?: Partial<AskLimits>;
@@ -45,11 +55,14 @@ export interface HttpServer {
 /** The limits where none are given. */
 export const httpLimits: HttpLimits = {
   bytes: 10_000_000,
+  bytesAtOnce: 200_000_000,
+  headerBytes: 16_384,
   depth: 128,
   headersMs: 10_000,
   requestMs: 30_000,
   keepAliveMs: 15_000,
   stallMs: 60_000,
+  idleMs: 60_000,
   connections: 1_000,
 };
 
@@ -70,12 +83,34 @@ export const httpLimits: HttpLimits = {
  */
 export async function serveHttp(
   config: LoadedConfig,
-  { port = 0, host = "127.0.0.1", path = "/mcp", limits, asking = {} }: HttpOptions = {},
+  { port = 0, host = "127.0.0.1", path = "/mcp", limits, asking = {}, ...allowed }: HttpOptions = {},
 ): Promise<HttpServer> {
   if (!path.startsWith("/")) {
     throw new GatewayError("CONFIG_INVALID", `The path "${path}" cannot be served: it must begin with "/".`);
   }
+  const { allowedHosts = [], allowedOrigins = [] } = allowed;
+  for (const name of allowedHosts) checkName(name);
+  for (const origin of allowedOrigins) checkOrigin(origin);
   // What serves HTTP is loaded here, so that whoever serves something else does not wait for it.
   const { startHttp } = await import("./_http-server.ts");
-  return startHttp(config, { port, host, path, limits: { ...httpLimits, ...limits }, asking });
+  const place = { port, host, path, allowedHosts, allowedOrigins };
+  return startHttp(config, { ...place, limits: { ...httpLimits, ...limits }, asking });
+}
+
+function checkName(name: string): void {
+  if (URL.canParse(`http://${name}`) && new URL(`http://${name}`).origin.endsWith(`//${name.toLowerCase()}`))
+    return;
+  throw new GatewayError(
+    "CONFIG_INVALID",
+    `The allowed host ${JSON.stringify(name.slice(0, 100))} is none: write a name, or a name and a port, such as gateway.example or gateway.example:8443.`,
+  );
+}
+
+function checkOrigin(origin: string): void {
+  const isOne = URL.canParse(origin) && new URL(origin).origin === origin.toLowerCase();
+  if (isOne && /^https?:/i.test(origin)) return;
+  throw new GatewayError(
+    "CONFIG_INVALID",
+    `The allowed origin ${JSON.stringify(origin.slice(0, 100))} is none: write it as a browser does, such as https://app.example.`,
+  );
 }

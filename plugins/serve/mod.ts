@@ -42,4 +42,5 @@ export {
   type ResourceTemplate,
   type WatchOptions,
 } from "./resources.ts";
+export { offerRoute, type Route, type Routes } from "./routes.ts";
 export { type StdioOptions, type StdioServer, type StdioStreams, serveStdio } from "./stdio.ts";

@@ -10,7 +10,7 @@ import { createSession, infoOf, type Session } from "./_session.ts";
 import { sessionHandlers } from "./_session-handlers.ts";
 import { createTalk, type Talk } from "./_talk.ts";
 import { toolHandlers } from "./_tool-handlers.ts";
-import { createUnderway, type Underway } from "./_underway.ts";
+import { Underway } from "./_underway.ts";
 import type { Client } from "./client.ts";
 import type { Front } from "./front.ts";
 import { modernResult, modernVersionOf, RpcError, rpcCodes, rpcErrorOf } from "./protocol.ts";
@@ -52,6 +52,12 @@ export interface Peer {
   close(): void;
 }
 
+/** A request on its way, and what resolves once it is answered. */
+interface Running {
+  request: Underway | undefined;
+  done: Promise<void> | undefined;
+}
+
 /** Why an answer cannot be sent. */
 export const UNWRITABLE = "The answer cannot be written as JSON.";
 
@@ -62,7 +68,7 @@ export const UNWRITABLE = "The answer cannot be written as JSON.";
 export function createPeer(parts: PeerParts): Peer {
   const { front, instructions, send, actor, canAsk = true, closesEmpty = false } = parts;
   const { session = createSession(), talk = createTalk() } = parts;
-  const running = new Map<Id, { readonly request: Underway; readonly done: Promise<void> }>();
+  const running = new Map<Id, Running>();
   const listening = createListening({ front, session, actor, send, closesEmpty });
   const handlers: Handlers = {
     ...sessionHandlers(front, session, instructions),
@@ -84,20 +90,24 @@ export function createPeer(parts: PeerParts): Peer {
         return refuse(null, "The id of a request is a text or a number.");
       }
       if (running.has(id)) return refuse(id, "A request with this id is still under way.");
-      const request = createUnderway(id);
-      const done = answer(request, method, params).finally(() => running.delete(id));
-      running.set(id, { request, done });
+      const entry: Running = { request: new Underway(id), done: undefined };
+      running.set(id, entry);
+      entry.done = answer(entry.request as Underway, method, params).finally(() => {
+        running.delete(id);
+        // A map may hold what was in it for long; what is behind this is all of a request.
+        entry.request = undefined;
+      });
     },
     async settled() {
       await Promise.all([...running.values()].map(({ done }) => done));
     },
     hush() {
-      for (const { request } of running.values()) request.leave();
+      for (const { request } of running.values()) request?.leave();
     },
     leave() {
       for (const { request, done } of running.values()) {
-        if (!request.hasEffects || !front.adopt(done)) request.abort.abort();
-        request.leave();
+        if (!request?.hasEffects || !done || !front.adopt(done)) request?.abort.abort();
+        request?.leave();
       }
     },
     close: () => listening.close(),
@@ -179,7 +189,7 @@ export function createPeer(parts: PeerParts): Peer {
 
   function notice(method: string, { requestId }: JsonObject): void {
     if (method === "notifications/initialized") listening.begin();
-    if (method === "notifications/cancelled") running.get(requestId as Id)?.request.abort.abort();
+    if (method === "notifications/cancelled") running.get(requestId as Id)?.request?.abort.abort();
   }
 }
 

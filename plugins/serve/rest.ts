@@ -1,9 +1,11 @@
 import { Buffer } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { type Gateway, GatewayError, isJsonObject, type JsonObject } from "../../core/mod.ts";
+import { type Actor, type Gateway, GatewayError, isJsonObject, type JsonObject } from "../../core/mod.ts";
+import { type TraceContext, traceContextIn } from "../telemetry/trace-context.ts";
 import type { Endpoint } from "./_http-endpoint.ts";
+import type { Gate } from "./_http-gate.ts";
 import { notAllowed, Refusal, refuse } from "./_http-refusal.ts";
-import { checkOf, type MessageLimits, readJson } from "./_http-request.ts";
+import { type MessageLimits, pathOf, readJson } from "./_http-request.ts";
 
 /** An operation that is to be executed. */
 export interface RestOrder {
@@ -12,6 +14,10 @@ export interface RestOrder {
   readonly args: unknown;
   /** `idempotency_key`, `dry_run`, `confirmed`, `confirmation`, `timeout`. */
   readonly options: JsonObject;
+  /** Who orders it. */
+  readonly actor: Actor;
+  /** Where it belongs to. */
+  readonly trace: TraceContext;
   readonly signal?: AbortSignal;
 }
 
@@ -25,7 +31,7 @@ export interface RestAnswer {
 /** What a gateway offers to programs that speak no MCP. */
 export interface RestApi {
   /** The adapters that these filters leave. */
-  list(filters: JsonObject): Promise<RestAnswer>;
+  list(filters: JsonObject, actor: Actor): Promise<RestAnswer>;
   execute(order: RestOrder): Promise<RestAnswer>;
   /** Whether it is certain that an operation changes nothing. */
   readsOnly(adapter: string, tool: string): boolean;
@@ -42,7 +48,7 @@ declare module "../../core/gateway.ts" {
 export interface RestParts {
   /** The gateway that is served now. */
   readonly gateway: () => Gateway;
-  readonly place: { readonly host: string; readonly port: number };
+  readonly gate: Gate;
   readonly limits: MessageLimits;
 }
 
@@ -84,7 +90,9 @@ const statuses: Readonly<Record<string, number>> = {
   TIMEOUT: 504,
   CANCELLED: 503,
   CLOSED: 503,
+  OVERLOADED: 503,
   AUDIT_UNAVAILABLE: 503,
+  STATE_UNAVAILABLE: 503,
   STATE_VOLATILE: 503,
   BREAKER_OPEN: 503,
   CONNECT_FAILED: 502,
@@ -101,7 +109,7 @@ export function statusOf({ code }: Pick<GatewayError, "code">): number {
  * arguments as its body. A key comes in the header `Idempotency-Key`; `dry_run`, `confirmed` and `timeout` in the query;
  * the token of a refusal in the header `Confirmation-Token`, or in the query as `confirmation`.
  */
-export function createRest({ gateway, place, limits }: RestParts): RestEndpoint {
+export function createRest({ gateway, gate, limits }: RestParts): RestEndpoint {
   const underway = new Set<Promise<void>>();
   let isClosing = false;
 
@@ -127,27 +135,27 @@ export function createRest({ gateway, place, limits }: RestParts): RestEndpoint 
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = pathOf(request);
-    // Whose page and which host it is counts as for MCP; the path is looked at here.
-    checkOf({ ...place, path })(request);
+    gate.check(request);
     if (isClosing) throw new Refusal(503, "The gateway is closing.", { headers: { connection: "close" } });
     const api = gateway().services.rest;
     const [, adapter, tool] = OPERATION.exec(path) ?? [];
     if (!api || (path !== ROOT && adapter === undefined)) {
       throw new Refusal(404, "There is nothing at this address.");
     }
+    const isList = path === ROOT;
+    const allowed = isList ? "GET" : "POST";
+    if (request.method !== allowed) throw notAllowed(allowed);
+    const actor = await gate.actorOf(request);
     const query = new URLSearchParams((request.url ?? "").split("?").slice(1).join("?"));
-    if (path === ROOT) {
-      if (request.method !== "GET") throw notAllowed("GET");
-      return answer(response, await api.list(Object.fromEntries(query)));
-    }
-    if (request.method !== "POST") throw notAllowed("POST");
+    if (isList) return answer(response, await api.list(Object.fromEntries(query), actor));
     const order = { adapter: decoded(adapter), tool: decoded(tool), options: optionsOf(request, query) };
     const args = await argumentsOf(request, limits);
     const gone = new AbortController();
     response.once("close", () => {
       if (api.readsOnly(order.adapter, order.tool)) gone.abort();
     });
-    await answer(response, await api.execute({ ...order, args, signal: gone.signal }));
+    const trace = traceContextIn(request.headers);
+    await answer(response, await api.execute({ ...order, args, actor, trace, signal: gone.signal }));
   }
 }
 
@@ -200,11 +208,8 @@ async function answer(response: ServerResponse, { status, body, headers = {} }: 
 function bodyOf(thrown: unknown): object {
   const isRefusal = thrown instanceof Refusal;
   const message = isRefusal ? thrown.message : GatewayError.from(thrown).message;
-  return { success: false, error: { code: isRefusal ? "BAD_REQUEST" : "INTERNAL", message } };
-}
-
-function pathOf({ url = "" }: IncomingMessage): string {
-  return url.split("?", 1)[0] ?? "";
+  const code = isRefusal ? (thrown.reason ?? "BAD_REQUEST") : "INTERNAL";
+  return { success: false, error: { code, message } };
 }
 
 function decoded(part: string | undefined): string {

@@ -12,11 +12,7 @@ export interface Route {
    * actor is the local user where nobody has to say who they are, and nobody where it is open. What it throws is
    * reported, and answered without a word of it.
    */
-  handle(
-    request: IncomingMessage,
-    response: ServerResponse,
-    actor: Actor | undefined,
-  ): MaybePromise<void>;
+  handle(request: IncomingMessage, response: ServerResponse, actor: Actor | undefined): MaybePromise<void>;
 }
 
 /** What is served over HTTP beside MCP and REST, by path. */

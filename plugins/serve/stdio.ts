@@ -1,3 +1,4 @@
+import process from "node:process";
 import type { Readable, Writable } from "node:stream";
 import type { Gateway, LoadedConfig } from "../../core/mod.ts";
 import { lineReader } from "../upstreams/lines.ts";
@@ -43,9 +44,17 @@ export async function serveStdio(
 ): Promise<StdioServer> {
   const front = createFront();
   const served = await serveReloadable(front, config);
-  const send = (message: object): void => {
+  let unsent = "";
+  const flush = (): void => {
+    const text = unsent;
+    unsent = "";
     // A client that does not read must not make us keep everything it was sent.
-    if (!output.write(`${JSON.stringify(message)}\n`)) input.pause();
+    if (text !== "" && !output.write(text)) input.pause();
+  };
+  const send = (message: object): void => {
+    // What is said at one moment is one write: each is a call of the system.
+    if (unsent === "") process.nextTick(flush);
+    unsent += `${JSON.stringify(message)}\n`;
   };
   const talk = createTalk(asking);
   const peer = createPeer({ front, send, talk, instructions: served.instructions });
@@ -97,6 +106,7 @@ export async function serveStdio(
       peer.close();
       await served.close(options);
       await peer.settled();
+      flush();
     },
   };
 }

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import {
   type Call,
   createGateway,
@@ -41,7 +41,7 @@ async function opened(options: OverloadOptions): Promise<Opened> {
   };
   const quick = { name: "quick", inputSchema: { type: "object" }, run: () => textResult("quick") };
   const gateway: Gateway = await createGateway({
-    plugins: [overload(options), localTools("s", { id: "s" }, [tool, outer, quick])],
+    plugins: [overload({ local: true, ...options }), localTools("s", { id: "s" }, [tool, outer, quick])],
   });
   return {
     gateway,
@@ -116,8 +116,21 @@ test("a call that is made for another one never waits for it", async () => {
   expect((await gateway.run({ tool: "s:outer" })).ok).toBe(true);
 });
 
+test("the user of this machine is alone, and never sent away", async () => {
+  const { gateway, call, end } = await opened({ maxConcurrent: 1, maxWaiting: 0, local: false });
+  const calls = [call("local"), call("local"), call("local")];
+  await tick();
+  const another = call("a");
+  await tick();
+  expect((await call("b")).error?.code).toBe("OVERLOADED");
+  expect(gateway.services.load?.()).toMatchObject({ running: 1, waiting: 0 });
+  for (let count = 0; count < 4; count++) end();
+  for (const done of [...calls, another]) expect((await done).ok).toBe(true);
+});
+
 test("extra: while the process is late by more than 200 ms, calls are refused before anything is done", async () => {
   const { gateway, call, begun } = await opened({});
+  await gateway.run({ tool: "s:quick" });
   const until = performance.now() + 600;
   while (performance.now() < until);
   const refused = await call("a");
@@ -127,6 +140,20 @@ test("extra: while the process is late by more than 200 ms, calls are refused be
   });
   expect(begun).toEqual([]);
   await expect.poll(async () => (await gateway.run({ tool: "s:quick" })).ok, { timeout: 10_000 }).toBe(true);
+});
+
+test("while nobody calls, nothing is done", async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const { gateway } = await opened({});
+  expect(vi.getTimerCount()).toBe(0);
+  await gateway.run({ tool: "s:quick" });
+  expect(vi.getTimerCount()).toBe(1);
+  vi.advanceTimersByTime(10_000);
+  expect(vi.getTimerCount()).toBe(0);
+  await gateway.run({ tool: "s:quick" });
+  await gateway.close();
+  expect(vi.getTimerCount()).toBe(0);
 });
 
 test("whatever comes and goes, no place is lost and none is used twice", async () => {

@@ -132,6 +132,31 @@ describe("tokens of an issuer", () => {
     expect((await failureOf(authenticate(`Bearer ${shared}`))).code).toBe("UNAUTHENTICATED");
   });
 
+  test("never name the user of this machine, who may do everything", async () => {
+    const { authenticate } = await opened(options());
+    const error = await failureOf(authenticate(`Bearer ${await sign({ sub: "local" })}`));
+    expect(error).toMatchObject({
+      code: "UNAUTHENTICATED",
+      message: 'The token does not count: nobody may be called "local".',
+    });
+    const own = await opened({ authenticators: [{ actorOf: () => ({ id: "local", scopes: [] }) }] });
+    expect((await failureOf(own.authenticate("Bearer x"))).code).toBe("UNAUTHENTICATED");
+  });
+
+  test("of two issuers never name two people alike", async () => {
+    const [one] = options().jwt ?? [];
+    if (!one) throw new Error("There is an issuer.");
+    const other = { ...one, issuer: "https://other.example" };
+    expect(await failureOf(opened({ jwt: [one, other] }))).toMatchObject({
+      code: "CONFIG_INVALID",
+      message: `auth.jwt: the issuers "${issuer}" and "https://other.example" could give one name to two people. Give one of them an "actorPrefix".`,
+    });
+    const { authenticate } = await opened({ jwt: [one, { ...other, actorPrefix: "other/" }] });
+    expect(await authenticate(`Bearer ${await sign()}`)).toMatchObject({ id: "carol" });
+    const theirs = await sign({}, { issuer: "https://other.example" });
+    expect(await authenticate(`Bearer ${theirs}`)).toMatchObject({ id: "other/carol" });
+  });
+
   test("cannot be checked while the keys cannot be fetched, which is not the caller's fault", async () => {
     const { authenticate } = await opened({ jwt: [{ issuer, audience, jwks: "http://127.0.0.1:1/jwks" }] });
     expect((await failureOf(authenticate(`Bearer ${await sign()}`))).code).toBe("AUTH_UNAVAILABLE");
@@ -140,6 +165,16 @@ describe("tokens of an issuer", () => {
   test("keys are not fetched in the open", async () => {
     expect(() => auth({ jwt: [{ issuer, audience, jwks: "http://issuer.example/jwks" }] })).toThrow(/https:/);
   });
+});
+
+test("without any option nobody needs a token, and one that names nobody is one", async () => {
+  const gateway = await createGateway({ plugins: [auth()] });
+  expect(gateway.services.auth).toBeUndefined();
+  await gateway.close();
+  for (const options of [{ tokens: [] }, { jwt: [] }, { requiredScopes: ["a"] }]) {
+    const { authenticate } = await opened(options);
+    expect((await failureOf(authenticate("Bearer x"))).code).toBe("UNAUTHENTICATED");
+  }
 });
 
 describe("what a client is told", () => {

@@ -55,7 +55,7 @@ describe("a wrong command line is one line on standard error with exit code 1:",
     [
       ["--", "tools"],
       "toolpipe",
-      "demo, start, init, doctor, serve, list, search, tools, inspect, execute, config, why, refresh, registry, warm, discover, introspect, approve, revoke, export, forget, login, audit, completion, playground, eval",
+      "demo, start, init, doctor, serve, list, search, tools, inspect, execute, config, why, refresh, registry, warm, discover, introspect, approve, revoke, export, forget, login, token, audit, completion, playground, eval",
     ],
     [
       ["config", "valdiate"],

@@ -45,7 +45,7 @@ describe("who may ask", () => {
     ["a name that hides ours", (port: string) => `localhost:${port}@evil.example`],
     ["another address", (port: string) => `0.0.0.0:${port}`],
     ["a number that is our address", (port: string) => `2130706433:${port}`],
-  ])("a request to %s is refused", async (_what, host) => {
+  ])("extra: a request to %s is refused", async (_what, host) => {
     const { url } = await served();
     expect(await withHost(url, host(new URL(url).port))).toMatch(/^HTTP\/1\.1 403 /);
   });
@@ -73,7 +73,7 @@ describe("who may ask", () => {
     "chrome-extension://abcdefgh",
     "http://localhost, https://evil.example",
     "localhost",
-  ])("a page of %s is refused, and no header says otherwise", async (origin) => {
+  ])("extra: a page of %s is refused, and no header says otherwise", async (origin) => {
     const { url } = await served();
     const response = await send(url, ping, { headers: { origin } });
     expect(response.status).toBe(403);
@@ -245,12 +245,25 @@ describe("who takes too long", () => {
 });
 
 describe("where it is served", () => {
-  test.each(["0.0.0.0", "::", "192.168.1.2", "example.com", "", "127.0.0.1.evil.example", "127.evil"])(
-    "an address that others can reach is refused: %j",
+  test.each(["0.0.0.0", "::", ""])(
+    "an address that others can reach is refused where nobody has to say who they are: %j",
     async (host) => {
       const { code, message } = await failureOf(serveHttp({ preset: preset([]) }, { host }));
       expect(code).toBe("CONFIG_INVALID");
-      expect(message).toContain("cannot be served");
+      expect(message).toBe(
+        `The gateway cannot be served on "${host}": others could reach it there, and nobody has to say who they are. Make a token with "toolpipe token" and put its lines into the config, or use 127.0.0.1, ::1 or localhost.`,
+      );
+    },
+  );
+
+  test.each(["192.0.2.1", "127.0.0.1.evil.example", "127.evil"])(
+    "an address that is none of this machine is refused: %j",
+    async (host) => {
+      const { code, message } = await failureOf(serveHttp({ preset: preset([]) }, { host }));
+      expect({ code, message }).toEqual({
+        code: "CONFIG_INVALID",
+        message: `The port 0 of ${host} cannot be opened.`,
+      });
     },
   );
 
