@@ -77,8 +77,8 @@ export interface Shop {
   said(): string;
 }
 
-/** Opens a shop until the test is over. */
-export async function openShop(): Promise<Shop> {
+/** Opens a shop until the test is over, with more in its config. */
+export async function openShop(more: Readonly<JsonObject> = {}): Promise<Shop> {
   const folder = await temporaryFolder();
   const ledger = await startLedger(join(folder, "ledger.jsonl"));
   const home = join(folder, "home");
@@ -87,6 +87,7 @@ export async function openShop(): Promise<Shop> {
   const config = {
     sources: [],
     adapters: { paystack: { document, server: ledger.url, allowPrivate: true } },
+    ...more,
   };
   await writeFiles(folder, { "toolpipe.config.json": JSON.stringify(config) });
   const said: string[] = [];

@@ -3,8 +3,8 @@ import { LRUCache } from "lru-cache";
 
 /** Keeps what can be made again: in memory first, in a storage below it. */
 export interface Cache {
-  /** A value that has not expired, if it is there and whole. */
-  get(key: string): Promise<unknown>;
+  /** A value that has not expired, if it is there and whole: the one in memory first, unless the stored one is wanted. */
+  get(key: string, options?: { readonly stored?: boolean }): Promise<unknown>;
   /** Keeps a JSON value for so long. Never rejects: what cannot be kept is made again. */
   set(key: string, value: unknown, ttlMs: number): Promise<void>;
   /** Forgets one key, or all of them. */
@@ -14,7 +14,8 @@ export interface Cache {
 /** What is used of a storage of unstorage. Named here, so that our types do not bring theirs to whoever uses us. */
 export interface CacheStorage {
   getItemRaw(key: string): Promise<unknown>;
-  setItemRaw(key: string, value: unknown): Promise<void>;
+  /** Storages that can forget by themselves do so after `ttl` seconds. */
+  setItemRaw(key: string, value: unknown, options?: { readonly ttl?: number }): Promise<void>;
   removeItem(key: string): Promise<void>;
   getKeys(): Promise<string[]>;
 }
@@ -38,6 +39,8 @@ interface Entry {
 const FORMAT = "toolpipe-cache-1";
 /** A storage may be shared with others, and only what begins so is ours. */
 const PREFIX = "toolpipe-";
+/** A hundred years, in seconds: what is kept for longer is kept for ever. */
+const LONGEST_TTL = 3_155_760_000;
 
 /** Makes a cache. */
 export function createCache({ storage, onTrouble, now = Date.now }: CacheParts): Cache {
@@ -56,9 +59,10 @@ export function createCache({ storage, onTrouble, now = Date.now }: CacheParts):
     entry && entry.expires > now() ? entry : undefined;
 
   return {
-    async get(key) {
+    async get(key, { stored = false } = {}) {
+      const own = fresh(memory.get(key));
       // Another process may have stored a newer one than that in memory.
-      const entry = fresh(memory.get(key)) ?? (await attempt(() => read(key)));
+      const entry = stored || !own ? ((await attempt(() => read(key))) ?? own) : own;
       if (entry) memory.set(key, entry);
       else memory.delete(key);
       return entry?.value;
@@ -66,7 +70,9 @@ export function createCache({ storage, onTrouble, now = Date.now }: CacheParts):
     async set(key, value, ttlMs) {
       const entry = { value, expires: Math.min(now() + ttlMs, Number.MAX_SAFE_INTEGER) };
       memory.set(key, entry);
-      await attempt(async () => storage?.setItemRaw(nameOf(key), pack(key, entry)));
+      const ttl = Math.ceil(ttlMs / 1000);
+      const forget = ttl > 0 && ttl < LONGEST_TTL ? { ttl } : {};
+      await attempt(async () => storage?.setItemRaw(nameOf(key), pack(key, entry), forget));
     },
     async clear(key) {
       if (key === undefined) memory.clear();

@@ -33,7 +33,7 @@ export interface CacheOptions {
   readonly enabled?: boolean;
   /** How long lists of servers and tools are fresh, in seconds; an hour by default. */
   readonly ttl?: number;
-  /** The folder of the files; the person's cache folder by default. */
+  /** The folder of the files; the person's cache folder by default, or the Redis of the state where it is in one. */
   readonly folder?: string;
   /** Any storage of unstorage, in place of files. */
   readonly storage?: CacheStorage;
@@ -67,11 +67,16 @@ export const cache: PluginFactory<"cache", CacheOptions, Checked> = definePlugin
   async setup(gateway, { enabled, ttl, folder, storage }) {
     if (!enabled) return;
     const place = folder ?? cacheFolder();
+    // What many gateways share their state in, they share this in too: what one has found, the others need not ask for.
+    const { commons } = gateway.services.state ?? {};
+    const shared = storage || folder !== undefined ? undefined : await commons?.storage();
+    const where = storage ? "" : shared ? " in Redis" : ` in ${place}`;
     const made = createCache({
-      storage: storage ?? (await fileStorage(place)),
-      onTrouble: (cause) => gateway.report(unavailable(cause, storage ? "" : ` in ${place}`)),
+      storage: storage ?? shared ?? (await fileStorage(place)),
+      onTrouble: (cause) => gateway.report(unavailable(cause, where)),
     });
     gateway.services.cache = { ...made, ttlMs: ttl * 1000 };
+    return { close: () => shared?.dispose() };
   },
 });
 

@@ -14,13 +14,15 @@ export interface HeldTool {
   readonly reason: string;
   /** The hash of its definition, which is what is approved. */
   readonly hash: string;
+  /** Whether nobody could look at what it was before: that is looked at again as soon as it can be. */
+  readonly isUnread?: boolean | undefined;
 }
 
 /** Remembers what tools were when they were first used, and holds back those that are something else now. */
 export interface Pins {
   /** Looks at a tool that is about to enter the catalog. */
   judge(tool: Tool): MaybePromise<HeldTool | undefined>;
-  /** Whether a person has approved meanwhile what is held back. */
+  /** Whether a person has approved meanwhile what is held back, or it can be looked at now. */
   isApproved(held: HeldTool): Promise<boolean>;
   approve(held: HeldTool): Promise<void>;
   /** Writes down what was seen for the first time. */
@@ -64,7 +66,8 @@ export function createPins({ gateway, store, hashOf, firstUse }: PinsOptions): P
       const place = placeOf(gateway, tool.server);
       return isPinned(loaded.get(place)?.pins.get(tool.name), tool) ? undefined : judge(tool, place);
     },
-    async isApproved({ id, server, hash }) {
+    async isApproved({ id, server, hash, isUnread = false }) {
+      if (isUnread) return (await load(placeOf(gateway, server))) !== undefined;
       const status = await gateway.services.approvals?.status(KIND, nameOf(gateway, id, server), hash);
       return status === "approved";
     },
@@ -116,7 +119,7 @@ export function createPins({ gateway, store, hashOf, firstUse }: PinsOptions): P
     } catch (thrown) {
       gateway.report(GatewayError.from(thrown, "What tools were first seen as could not be read."));
       const reason = "Whether it is the tool that was first used cannot be found out.";
-      return { id, server, status: "pending", reason, hash };
+      return { id, server, status: "pending", reason, hash, isUnread: true };
     }
   }
 

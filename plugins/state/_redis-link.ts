@@ -6,6 +6,8 @@ import { STATE_UNAVAILABLE } from "./store.ts";
 
 /** A connection to Redis that never lets anybody wait for long. */
 export interface RedisLink {
+  /** The time by the clock of Redis, as far as it is known: that of this machine before the first answer. */
+  now(): number;
   /** Does something, or fails with `STATE_UNAVAILABLE` in time. What failed may have been done all the same. */
   run<T>(what: "read" | "written", work: (redis: Redis) => Promise<T>): Promise<T>;
   /** Whether Redis is there; rejects where it is, and may throw something away. */
@@ -22,6 +24,10 @@ export interface RedisLinkOptions {
 
 /** Once it was not there, others do not wait for it as well, for this long. */
 const DOWN_MS = 250;
+/** How long a first connection may take. */
+const FIRST_MS = 2_000;
+/** After this long it is looked at again: clocks drift, and settings can be changed while it runs. */
+const EXAMINE_MS = 600_000;
 
 /** Opens the connection when it is first needed, and again whenever it was lost. */
 export function redisLink({ url, timeoutMs }: RedisLinkOptions): RedisLink {
@@ -29,15 +35,20 @@ export function redisLink({ url, timeoutMs }: RedisLinkOptions): RedisLink {
   let opening: Promise<Redis> | undefined;
   let connecting: Promise<unknown> | undefined;
   let downUntil = 0;
-  let unfit: GatewayError | undefined;
-  let fit = false;
+  let fitUntil = 0;
+  let ahead: number | undefined;
 
   return {
+    now: () => (ahead === undefined ? Date.now() : performance.now() + ahead),
     async run(what, work) {
       try {
-        const redis = await ready();
-        if (!fit) await examine(redis);
-        return await within(work(redis));
+        // One limit for all of it: a call waits for the sum.
+        return await within(
+          ready().then(async (redis) => {
+            if (performance.now() >= fitUntil) await examine(redis);
+            return work(redis);
+          }),
+        );
       } catch (cause) {
         if (GatewayError.is(cause)) throw cause;
         throw new GatewayError(
@@ -51,7 +62,8 @@ export function redisLink({ url, timeoutMs }: RedisLinkOptions): RedisLink {
     },
     async isThere() {
       try {
-        await examine(await ready());
+        // Whoever asks this has only just begun, and waits rather than goes without.
+        await within(open().then(begun).then(examine), undefined, FIRST_MS);
         return true;
       } catch (thrown) {
         if (GatewayError.is(thrown)) throw thrown;
@@ -65,13 +77,13 @@ export function redisLink({ url, timeoutMs }: RedisLinkOptions): RedisLink {
   };
 
   function open(): Promise<Redis> {
-    opening ??= import("ioredis").then(({ Redis }) => {
+    opening ??= import("ioredis").catch(missing).then(({ Redis }) => {
       const redis = new Redis(url, {
         lazyConnect: true,
         // Its own ways with a Redis that is not there are to keep commands and wait: nobody would be answered.
         enableOfflineQueue: false,
         maxRetriesPerRequest: 0,
-        connectTimeout: 2_000,
+        connectTimeout: FIRST_MS,
         retryStrategy: (times) => Math.min(50 * 2 ** times, 1_000),
         // A replica takes no writes; the next connection may find the new master.
         reconnectOnError: (error) => error.message.startsWith("READONLY"),
@@ -80,12 +92,17 @@ export function redisLink({ url, timeoutMs }: RedisLinkOptions): RedisLink {
       redis.on("error", () => {});
       redis.on("ready", () => {
         downUntil = 0;
-        fit = false;
+        fitUntil = 0;
       });
       redis.connect().catch(() => {});
       return redis;
     });
     return opening;
+  }
+
+  async function begun(redis: Redis): Promise<Redis> {
+    if (redis.status !== "ready") await once(redis, "ready");
+    return redis;
   }
 
   async function ready(): Promise<Redis> {
@@ -106,23 +123,24 @@ export function redisLink({ url, timeoutMs }: RedisLinkOptions): RedisLink {
 
   /** A Redis that may throw a key away would let a call be made twice. */
   async function examine(redis: Redis): Promise<void> {
-    if (unfit) throw unfit;
-    const memory = await within(redis.info("memory"));
+    const asked = performance.now();
+    const [memory, [seconds, micros]] = await Promise.all([redis.info("memory"), redis.time()]);
+    const answered = performance.now();
     const policy = /maxmemory_policy:(\S+)/.exec(memory)?.[1];
     if (policy !== undefined && policy !== "noeviction") {
-      unfit = new GatewayError(
+      throw new GatewayError(
         STATE_UNAVAILABLE,
         `Redis at ${place} may throw state away when it is full (maxmemory-policy ${policy}). Set it to noeviction.`,
       );
-      throw unfit;
     }
-    fit = true;
+    ahead = Number(seconds) * 1000 + Number(micros) / 1000 - (asked + answered) / 2;
+    fitUntil = answered + EXAMINE_MS;
   }
 
-  async function within<T>(work: Promise<T>, otherwise = "no answer in time"): Promise<T> {
+  async function within<T>(work: Promise<T>, otherwise = "no answer in time", ms = timeoutMs): Promise<T> {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new Error(otherwise)), timeoutMs);
+      timer = setTimeout(() => reject(new Error(otherwise)), ms);
     });
     try {
       return await Promise.race([work, late]);
@@ -130,6 +148,13 @@ export function redisLink({ url, timeoutMs }: RedisLinkOptions): RedisLink {
       clearTimeout(timer);
     }
   }
+}
+
+/** It is not installed with us: few need it. */
+function missing(cause: unknown): never {
+  const message =
+    "The state cannot be kept in Redis without the package ioredis. Install it: npm install ioredis";
+  throw new GatewayError("CONFIG_INVALID", message, { cause });
 }
 
 /** Where it is, without who we are there. */
@@ -142,6 +167,7 @@ function reasonOf(cause: unknown): string {
   const code = codeOf(cause);
   if (code !== undefined) return code;
   const message = cause instanceof Error ? cause.message : "";
+  if (/^(Connection is closed|Stream isn't writeable)/.test(message)) return "not connected";
   return (
     /^[A-Z]{3,}\b/.exec(message)?.[0] ??
     (/^(not connected|no answer in time)$/.exec(message)?.[0] || "it failed")

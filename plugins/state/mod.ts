@@ -5,6 +5,7 @@ import { fileStore } from "./file.ts";
 import { stateFolder } from "./folders.ts";
 import { STATE_UNAVAILABLE, type StateStore } from "./store.ts";
 
+export type { Commons } from "./commons.ts";
 export { fileStore } from "./file.ts";
 export { cacheFolder, type Environment, stateFolder } from "./folders.ts";
 export { memoryStore } from "./memory.ts";
@@ -32,6 +33,8 @@ export interface StateOptions {
    * environment (`${REDIS_PASSWORD}`) may stand in it.
    */
   readonly state?: string;
+  /** Nothing waits longer for Redis than this; 250 by default, so that a decision is there within 300. */
+  readonly timeoutMs?: number;
   /** Where state is kept, in place of both. */
   readonly store?: StateStore;
 }
@@ -41,6 +44,7 @@ const options = v.strictObject({
   state: v.optional(
     v.pipe(v.string(), v.regex(/^rediss?:\/\//, "an address that begins with redis:// or rediss://")),
   ),
+  timeoutMs: v.optional(v.pipe(v.number(), v.minValue(1, "a number of milliseconds, 1 or more"))),
   store: v.optional(v.custom<StateStore>(isStore, "a state store")),
 });
 
@@ -50,8 +54,8 @@ export const state: PluginFactory<"state", StateOptions> = definePlugin({
   keys: ["state"],
   takesText: true,
   options: options as v.GenericSchema<StateOptions, StateOptions>,
-  async setup(gateway, { folder, state: address, store }) {
-    const shared = address === undefined ? undefined : await openRedis(address);
+  async setup(gateway, { folder, state: address, timeoutMs, store }) {
+    const shared = address === undefined ? undefined : await openRedis(address, timeoutMs);
     const kept = store ?? shared?.store ?? fileStore(folder ?? join(stateFolder(), "store"));
     gateway.services.state = kept;
     return {
@@ -66,9 +70,12 @@ export const state: PluginFactory<"state", StateOptions> = definePlugin({
 const NOT_THERE = "Redis cannot be reached: until it can be, nothing is done that needs to be remembered.";
 
 /** One that is not there now may come; one that throws keys away is none. */
-async function openRedis(address: string): Promise<{ store: StateStore; isThere: boolean }> {
+async function openRedis(
+  address: string,
+  timeoutMs: number | undefined,
+): Promise<{ store: StateStore; isThere: boolean }> {
   const { redisStore } = await import("./redis.ts");
-  const store = redisStore(withVariables(address));
+  const store = redisStore(withVariables(address), { timeoutMs });
   try {
     return { store, isThere: await store.isThere() };
   } catch (thrown) {

@@ -1,22 +1,26 @@
 import { randomUUID } from "node:crypto";
-import type { Redis } from "ioredis";
 import { isJsonObject, type JsonObject } from "../../core/mod.ts";
+import type { Clock } from "../guard/clock.ts";
 import type { RateLimiter } from "../guard/rate.ts";
+import { redisCommons } from "./_redis-commons.ts";
 import { redisLimiter } from "./_redis-limiter.ts";
-import { redisLink } from "./_redis-link.ts";
+import { type RedisLink, redisLink } from "./_redis-link.ts";
 import { decode, encode } from "./_value.ts";
+import type { Commons } from "./commons.ts";
 import type { StateEntry, StateStore } from "./store.ts";
 
 /** How state is kept in Redis. */
 export interface RedisStoreOptions {
   /** Before every key; `toolpipe:` by default, so that several gateways can share one Redis. */
   readonly prefix?: string | undefined;
-  /** Nothing waits longer for Redis than this; 300 by default. */
+  /** Nothing waits longer for Redis than this; 250 by default, so that a decision is there within 300. */
   readonly timeoutMs?: number | undefined;
 }
 
 /** A store in Redis. */
 export interface RedisStore extends StateStore {
+  readonly clock: Clock;
+  readonly commons: Commons;
   /** Counts for all gateways that share the Redis. */
   readonly limiter: RateLimiter;
   /** Whether Redis is there; rejects where it is, and may throw keys away. */
@@ -43,13 +47,16 @@ return redis.call("DEL", KEYS[1])`;
  * itself. It is as safe as that Redis is: where a master fails before its replica has heard of a key, the key is lost.
  */
 export function redisStore(url: string, options: RedisStoreOptions = {}): RedisStore {
-  const { prefix = "toolpipe:", timeoutMs = 300 } = options;
+  const { prefix = "toolpipe:", timeoutMs = 250 } = options;
   const link = redisLink({ url, timeoutMs });
+  const commons = redisCommons({ link, url, prefix });
   const placeOf = (key: string): string => `${prefix}state:${encodeKey(key)}`;
   const versioned = (value: JsonObject): string => randomUUID() + encode(value);
 
   return {
     manyMachines: true,
+    commons,
+    clock: { wall: link.now, steady: link.now, boot: "redis" },
     limiter: redisLimiter(link, `${prefix}rate:`),
     isThere: () => link.isThere(),
     get: (key) => link.run("read", async (redis) => entryOf(key, await redis.get(placeOf(key)))),
@@ -66,31 +73,37 @@ export function redisStore(url: string, options: RedisStoreOptions = {}): RedisS
     },
     delete: (key, expected = "") =>
       link.run("written", async (redis) => (await redis.eval(DELETE, 1, placeOf(key), expected)) === 1),
-    list: (wanted) =>
-      link.run("read", async (redis) => {
-        // Half of a character at its end is found as the beginning of a whole one.
-        const whole = wanted.replace(/[\ud800-\udbff]$/, "");
-        const places = await found(redis, `${placeOf(whole).replace(/[\\*?[\]]/g, "\\$&")}*`);
-        const entries: StateEntry[] = [];
-        for (let start = 0; start < places.length; start += AT_ONCE) {
-          const some = places.slice(start, start + AT_ONCE);
-          for (const [index, text] of (await redis.mget(some)).entries()) {
-            const entry = entryOf(decodeKey((some[index] ?? "").slice(placeOf("").length)), text);
-            if (entry?.key.startsWith(wanted)) entries.push(entry);
-          }
+    async list(wanted) {
+      // Half of a character at its end is found as the beginning of a whole one.
+      const whole = wanted.replace(/[\ud800-\udbff]$/, "");
+      const places = await found(link, `${placeOf(whole).replace(/[\\*?[\]]/g, "\\$&")}*`);
+      const entries: StateEntry[] = [];
+      for (let start = 0; start < places.length; start += AT_ONCE) {
+        const some = places.slice(start, start + AT_ONCE);
+        const texts = await link.run("read", (redis) => redis.mget(some));
+        for (const [index, text] of texts.entries()) {
+          const entry = entryOf(decodeKey((some[index] ?? "").slice(placeOf("").length)), text);
+          if (entry?.key.startsWith(wanted)) entries.push(entry);
         }
-        return entries.toSorted((a, b) => (a.key < b.key ? -1 : 1));
-      }),
-    close: () => link.close(),
+      }
+      return entries.toSorted((a, b) => (a.key < b.key ? -1 : 1));
+    },
+    async close() {
+      await commons.close();
+      await link.close();
+    },
   };
 }
 
-/** The same key may be found more than once while others are set. */
-async function found(redis: Redis, pattern: string): Promise<string[]> {
+/** Step by step, since there may be very many. The same key may be found more than once while others are set. */
+async function found(link: RedisLink, pattern: string): Promise<string[]> {
   const places = new Set<string>();
   let cursor = "0";
   do {
-    const [next, some] = await redis.scan(cursor, "MATCH", pattern, "COUNT", AT_ONCE);
+    const from = cursor;
+    const [next, some] = await link.run("read", (redis) =>
+      redis.scan(from, "MATCH", pattern, "COUNT", AT_ONCE),
+    );
     for (const place of some) places.add(place);
     cursor = next;
   } while (cursor !== "0");

@@ -5,7 +5,9 @@ import {
   type JsonObject,
   type MaybePromise,
 } from "../../core/mod.ts";
+import type { Clock } from "../guard/clock.ts";
 import type { RateLimiter } from "../guard/rate.ts";
+import type { Commons } from "./commons.ts";
 
 /** The state cannot be read or written now. */
 export const STATE_UNAVAILABLE: ErrorKind = defineError("STATE_UNAVAILABLE", { retry: true });
@@ -33,6 +35,10 @@ export interface StateStore {
   readonly volatile?: boolean | undefined;
   /** True if processes on other machines may share it, of which nobody here can tell whether they still run. */
   readonly manyMachines?: boolean | undefined;
+  /** Tells the time for everybody who shares the store, where the clocks of their machines may differ. */
+  readonly clock?: Clock | undefined;
+  /** What else everybody has who shares the store, where there may be many. */
+  readonly commons?: Commons | undefined;
   /** Counts for everybody who shares the store, where it can do so in one step. */
   readonly limiter?: RateLimiter | undefined;
   /** What there is of a key. What is damaged, or of another format, is not there. */

@@ -173,7 +173,7 @@ describe.skipIf(!hasRedis)("the plugin with a Redis (needs Redis)", () => {
     const gateway = await createGateway(await loadConfig({ presets, file }));
     expect(await gateway.services.state?.setIfAbsent("g/k", { n: 1 })).toBe(true);
     const admin = new Redis(redis.url, { password: "se cret/1" });
-    expect(await admin.keys("*")).toEqual(["toolpipe:state:g/k"]);
+    expect(await admin.keys("*")).toContain("toolpipe:state:g/k");
     admin.disconnect();
     await gateway.close();
     vi.unstubAllEnvs();

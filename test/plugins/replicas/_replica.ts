@@ -1,0 +1,52 @@
+import { onTestFinished, vi } from "vitest";
+import {
+  createGateway,
+  type Gateway,
+  type GatewayError,
+  type JsonObject,
+  type Plugin,
+} from "../../../core/mod.ts";
+import { approvals } from "../../../plugins/approvals.ts";
+import { cache } from "../../../plugins/cache/mod.ts";
+import { replicas } from "../../../plugins/replicas/mod.ts";
+import { sources } from "../../../plugins/sources/mod.ts";
+import { state } from "../../../plugins/state/mod.ts";
+import { upstreams } from "../../../plugins/upstreams/mod.ts";
+import { temporaryFolder } from "../../_helpers/temporary-folder.ts";
+
+/** A replica within this process. */
+export interface TestReplica {
+  readonly gateway: Gateway;
+  readonly errors: GatewayError[];
+  /** The names of the tools it has of the server `s`. */
+  tools(): string[];
+}
+
+/** Opens a replica until the test is over. */
+export async function openReplica(url: string, server: JsonObject): Promise<TestReplica> {
+  vi.stubEnv("TOOLPIPE_HOME", await temporaryFolder());
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const errors: GatewayError[] = [];
+  const listener: Plugin = {
+    name: "listener",
+    setup: () => ({ error: (error) => void errors.push(error) }),
+  };
+  const gateway = await createGateway({
+    configFile: "/etc/toolpipe.config.json",
+    plugins: [
+      listener,
+      state({ state: url, timeoutMs: 10_000 }),
+      approvals(),
+      cache(),
+      sources({ sources: [], mcpServers: { s: server } }),
+      upstreams({ useCache: true }),
+      replicas(),
+    ],
+  });
+  onTestFinished(() => gateway.close({ drainMs: 0 }));
+  return {
+    gateway,
+    errors,
+    tools: () => gateway.catalog.tools("s").map(({ name }) => name),
+  };
+}

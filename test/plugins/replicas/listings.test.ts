@@ -1,0 +1,89 @@
+import { Redis } from "ioredis";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { createGateway } from "../../../core/mod.ts";
+import { replicas } from "../../../plugins/replicas/mod.ts";
+import { memoryStore, state } from "../../../plugins/state/mod.ts";
+import { failureOf } from "../../_helpers/failure.ts";
+import { hasRedis, startRedis, type TestRedis } from "../../_helpers/redis.ts";
+import { fixture, script } from "../upstreams/_fixtures.ts";
+import { openReplica } from "./_replica.ts";
+
+const { command, args } = script(fixture("sdk-server.mjs"), "--legacy", "serve");
+const server = { command, args: [...args] };
+
+test("does nothing where the state is not shared", async () => {
+  const gateway = await createGateway({ plugins: [state({ store: memoryStore() }), replicas()] });
+  expect(gateway.services.replicas).toBeUndefined();
+  await gateway.close();
+});
+
+test.each(["10.0.0.7", "ftp://10.0.0.7", "http://me:secret@10.0.0.7", "http://10.0.0.7/mcp"])(
+  "refuses %s as an address",
+  async (address) => {
+    const made = Promise.resolve().then(() => replicas({ address }));
+    expect((await failureOf(made)).message).toContain("http://10.0.0.7:8080");
+  },
+);
+
+describe.skipIf(!hasRedis)("what a server says (needs Redis)", () => {
+  let redis: TestRedis;
+  beforeAll(async () => {
+    redis = await startRedis();
+  });
+  afterAll(() => redis?.stop());
+
+  test("to one replica reaches the others, and is there for one that starts later", async () => {
+    const one = await openReplica(redis.url, server);
+    await expect.poll(() => one.tools().length, { timeout: 20_000 }).toBeGreaterThan(3);
+    await one.gateway.services.upstreams?.settled();
+    const other = await openReplica(redis.url, server);
+    await expect.poll(() => other.tools(), { timeout: 20_000 }).toContain("change");
+    await other.gateway.services.upstreams?.settled();
+    expect((await one.gateway.run({ tool: "s:change" })).ok).toBe(true);
+    await expect
+      .poll(() => one.tools().some((name) => name.startsWith("extra-")), { timeout: 20_000 })
+      .toBe(true);
+    await expect.poll(() => other.tools(), { timeout: 20_000 }).toEqual(one.tools());
+    const late = await openReplica(redis.url, server);
+    await expect.poll(() => late.tools(), { timeout: 20_000 }).toEqual(one.tools());
+    for (const { errors } of [one, other, late]) expect(errors).toEqual([]);
+  }, 90_000);
+
+  test("is taken by nobody whose server of the same name is another one, and nonsense by nobody at all", async () => {
+    const [one, other] = [
+      await openReplica(redis.url, server),
+      await openReplica(redis.url, { ...server, args: [...server.args, "another"] }),
+    ];
+    for (const each of [one, other]) {
+      await expect.poll(() => each.tools().length, { timeout: 20_000 }).toBeGreaterThan(3);
+      await each.gateway.services.upstreams?.settled();
+    }
+    const admin = new Redis(redis.url);
+    onTestFinished(() => admin.disconnect());
+    for (const nonsense of ["", "{", "null", '{"server":"s"}', '{"from":"x","server":"nobody","hash":"y"}'])
+      await admin.publish("toolpipe:catalog", nonsense);
+    const before = other.tools();
+    await one.gateway.run({ tool: "s:change" });
+    await expect.poll(() => one.tools().length, { timeout: 20_000 }).toBeGreaterThan(before.length);
+    expect(other.tools()).toEqual(before);
+    expect(other.errors).toEqual([]);
+  }, 90_000);
+
+  test("fault 59: while Redis was away is caught up on when it is back", async () => {
+    const first = await startRedis();
+    const [one, other] = [await openReplica(first.url, server), await openReplica(first.url, server)];
+    for (const each of [one, other]) {
+      await expect.poll(() => each.tools().length, { timeout: 20_000 }).toBeGreaterThan(3);
+      await each.gateway.services.upstreams?.settled();
+    }
+    await first.stop();
+    await one.gateway.run({ tool: "s:change" });
+    await expect
+      .poll(() => one.tools().some((name) => name.startsWith("extra-")), { timeout: 20_000 })
+      .toBe(true);
+    expect(other.tools()).not.toEqual(one.tools());
+    const second = await startRedis("--port", String(first.port));
+    onTestFinished(() => second.stop());
+    await expect.poll(() => other.tools(), { timeout: 30_000 }).toEqual(one.tools());
+  }, 120_000);
+});
