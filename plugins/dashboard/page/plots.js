@@ -1,0 +1,184 @@
+import { h } from "./dom.js";
+import { count, duration } from "./format.js";
+import uPlot from "./uplot.js";
+
+/**
+ * @typedef {import("../timeline.ts").Series} Series
+ * @typedef {object} Line
+ * @property {string} name
+ * @property {number} series The number of its colour.
+ * @property {readonly (number | null)[]} values
+ * @property {boolean} [filled]
+ */
+
+const HEIGHT = 190;
+/** There is no half of a call. */
+const WHOLE = [1, 2, 5]
+  .flatMap((step) => [0, 1, 2, 3, 4, 5].map((power) => step * 10 ** power))
+  .sort((a, b) => a - b);
+/** @type {Map<HTMLElement, { plot: uPlot | undefined, draw: () => void, update: (x: number[], lines: readonly Line[]) => void }>} */
+const drawn = new Map();
+
+/** @param {Series} series */
+export function drawSeries({ stepMs, from, calls, errors, p50, p95 }) {
+  const x = calls.map((_, index) => (from + index * stepMs) / 1000);
+  const sum = (/** @type {readonly number[]} */ all) => all.reduce((total, one) => total + one, 0);
+  draw(
+    "chart-calls",
+    x,
+    [
+      { name: "all", series: 1, values: calls, filled: true },
+      { name: "failed", series: 4, values: errors, filled: true },
+    ],
+    (value) => count(Math.round(value)),
+    `Calls in the last half hour: ${sum(calls)}, of which ${sum(errors)} failed.`,
+    WHOLE,
+  );
+  draw(
+    "chart-latency",
+    x,
+    [
+      { name: "half within", series: 3, values: p50 },
+      { name: "95 % within", series: 2, values: p95 },
+    ],
+    duration,
+    `Latency. The last 10 seconds with a call: half within ${duration(lastOf(p50))}, 95 % within ${duration(lastOf(p95))}.`,
+  );
+}
+
+/** Draws all charts again: a canvas does not know that the colours have changed. */
+export function redrawCharts() {
+  for (const { draw: again } of drawn.values()) again();
+}
+
+/** @param {readonly (number | null)[]} values */
+function lastOf(values) {
+  return values.findLast((value) => value !== null);
+}
+
+/**
+ * @param {string} id
+ * @param {number[]} x
+ * @param {readonly Line[]} lines
+ * @param {(value: number) => string} show
+ * @param {string} told What is told to who cannot see it.
+ * @param {number[]} [incrs] What an axis may be divided by.
+ */
+function draw(id, x, lines, show, told, incrs) {
+  const place = /** @type {HTMLElement} */ (document.getElementById(id));
+  place.setAttribute("role", "img");
+  place.setAttribute("aria-label", told);
+  const own = drawn.get(place);
+  if (own) {
+    own.update(x, lines);
+    return;
+  }
+  let [nowX, now] = [x, lines];
+  const canvas = h("div", { class: "canvas" });
+  const values = lines.map(() => h("b", { class: "number" }));
+  const legend = h(
+    "ul",
+    { class: "legend" },
+    lines.map(({ name, series }, index) =>
+      h("li", { "data-series": series }, h("span", { class: "dot" }), `${name} `, values[index]),
+    ),
+  );
+  place.replaceChildren(canvas, legend);
+  const point = (/** @type {number | null | undefined} */ at) => {
+    now.forEach(({ values: all }, index) => {
+      const value = at === null || at === undefined ? lastOf(all) : all[at];
+      const element = values[index];
+      if (element) element.textContent = value === null || value === undefined ? "–" : show(value);
+    });
+  };
+  const data = () => /** @type {uPlot.AlignedData} */ ([nowX, ...now.map((line) => line.values)]);
+  /** @type {{ plot: uPlot | undefined, draw: () => void, update: (x: number[], lines: readonly Line[]) => void }} */
+  const entry = {
+    plot: undefined,
+    draw() {
+      entry.plot?.destroy();
+      entry.plot = new uPlot(optionsOf(canvas, now, { show, incrs }, point), data(), canvas);
+      point(undefined);
+    },
+    update(nextX, next) {
+      [nowX, now] = [nextX, next];
+      entry.plot?.setData(data());
+      point(entry.plot?.cursor.idx);
+    },
+  };
+  drawn.set(place, entry);
+  new ResizeObserver(() => {
+    if (entry.plot && canvas.clientWidth > 0)
+      entry.plot.setSize({ width: canvas.clientWidth, height: HEIGHT });
+  }).observe(canvas);
+  entry.draw();
+}
+
+/**
+ * @param {HTMLElement} place
+ * @param {readonly Line[]} lines
+ * @param {{ show: (value: number) => string, incrs: number[] | undefined }} scale
+ * @param {(at: number | null | undefined) => void} onPoint
+ * @returns {uPlot.Options}
+ */
+function optionsOf(place, lines, { show, incrs }, onPoint) {
+  const axis = {
+    stroke: colour(place, "--muted"),
+    font: "11px system-ui, sans-serif",
+    grid: { stroke: colour(place, "--line"), width: 1 },
+    ticks: { show: false },
+  };
+  return {
+    width: Math.max(place.clientWidth, 200),
+    height: HEIGHT,
+    padding: [10, 8, 0, 0],
+    legend: { show: false },
+    hooks: { setCursor: [({ cursor }) => onPoint(cursor.idx)] },
+    cursor: { y: false, points: { size: 6 }, drag: { x: false, y: false } },
+    scales: { x: { time: true }, y: { range: (_self, _min, max) => [0, Math.max((max ?? 0) * 1.15, 1)] } },
+    axes: [
+      {
+        ...axis,
+        grid: { show: false },
+        size: 28,
+        space: 70,
+        values: (_self, at) =>
+          at.map((seconds) => new Date(seconds * 1000).toLocaleTimeString("en-GB").slice(0, 5)),
+      },
+      {
+        ...axis,
+        size: 58,
+        gap: 6,
+        space: 36,
+        ...(incrs && { incrs }),
+        values: (_self, at) => at.map((value) => (value === 0 ? "0" : show(value))),
+      },
+    ],
+    series: [
+      {},
+      ...lines.map(({ name, series, filled }) => ({
+        label: name,
+        stroke: colour(place, `--series-${series}`),
+        width: 2,
+        spanGaps: true,
+        points: { show: !filled, size: 4 },
+        ...(filled && { fill: colour(place, `--wash-${series}`) }),
+      })),
+    ],
+  };
+}
+
+/**
+ * A colour of the style sheet as a canvas understands it.
+ *
+ * @param {HTMLElement} place
+ * @param {string} name
+ */
+function colour(place, name) {
+  const probe = h("span");
+  probe.style.color = `var(${name})`;
+  place.append(probe);
+  const { color } = getComputedStyle(probe);
+  probe.remove();
+  return color;
+}

@@ -1,0 +1,86 @@
+/** What happened in one step of time. */
+interface Step {
+  /** Counted from 1970 in steps. */
+  readonly at: number;
+  calls: number;
+  errors: number;
+  /** How many calls took how long, by {@link binOf}. */
+  readonly bins: Uint32Array;
+}
+
+/** Figures over time, oldest first: one value a step, none where nothing happened. */
+export interface Series {
+  readonly stepMs: number;
+  /** When the first step begins, in milliseconds since 1970. */
+  readonly from: number;
+  readonly calls: readonly number[];
+  readonly errors: readonly number[];
+  /** Half of the calls took no longer, in milliseconds. */
+  readonly p50: readonly (number | null)[];
+  /** Nineteen of twenty calls took no longer. */
+  readonly p95: readonly (number | null)[];
+}
+
+/** The last minutes, in steps. */
+export interface Timeline {
+  add(durationMs: number, isError: boolean): void;
+  series(): Series;
+}
+
+const STEP_MS = 10_000;
+const STEPS = 180;
+/** Each is a quarter of a doubling wide, from a sixteenth of a millisecond on: half an hour is in the last one. */
+const PER_DOUBLING = 4;
+const FIRST = 4;
+const BINS = 100;
+
+/** Makes an empty timeline. It takes as much memory for a million calls as for one. */
+export function createTimeline(now: () => number = Date.now): Timeline {
+  const steps: Step[] = [];
+  return {
+    add(durationMs, isError) {
+      const at = Math.floor(now() / STEP_MS);
+      let last = steps.at(-1);
+      // A clock may be set back; what happens then belongs to the last step there was.
+      if (!last || at > last.at) {
+        last = { at, calls: 0, errors: 0, bins: new Uint32Array(BINS) };
+        steps.push(last);
+        if (steps.length > STEPS) steps.shift();
+      }
+      last.calls++;
+      if (isError) last.errors++;
+      const bin = binOf(durationMs);
+      last.bins[bin] = (last.bins[bin] ?? 0) + 1;
+    },
+    series() {
+      const end = Math.floor(now() / STEP_MS);
+      const first = end - STEPS + 1;
+      const known = new Map(steps.map((step) => [step.at, step]));
+      const all = Array.from({ length: STEPS }, (_, index) => known.get(first + index));
+      return {
+        stepMs: STEP_MS,
+        from: first * STEP_MS,
+        calls: all.map((step) => step?.calls ?? 0),
+        errors: all.map((step) => step?.errors ?? 0),
+        p50: all.map((step) => quantile(step, 0.5)),
+        p95: all.map((step) => quantile(step, 0.95)),
+      };
+    },
+  };
+}
+
+function binOf(ms: number): number {
+  const bin = Math.ceil((Math.log2(Math.max(ms, Number.MIN_VALUE)) + FIRST) * PER_DOUBLING);
+  return Math.min(Math.max(bin, 0), BINS - 1);
+}
+
+/** The upper edge of the bin that it falls into, so that it is never told too low. */
+function quantile(step: Step | undefined, share: number): number | null {
+  if (!step || step.calls === 0) return null;
+  let left = Math.ceil(step.calls * share);
+  const bin = step.bins.findIndex((count) => {
+    left -= count;
+    return left <= 0;
+  });
+  return 2 ** ((bin < 0 ? BINS - 1 : bin) / PER_DOUBLING - FIRST);
+}

@@ -1,0 +1,115 @@
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { expect, onTestFinished } from "vitest";
+import { definePreset, localTools, type Plugin, textResult } from "../../../core/mod.ts";
+import { approvals } from "../../../plugins/approvals.ts";
+import { type DashboardOptions, dashboard } from "../../../plugins/dashboard/mod.ts";
+import { overload } from "../../../plugins/overload.ts";
+import { type HttpServer, serveHttp } from "../../../plugins/serve/mod.ts";
+import { sources } from "../../../plugins/sources/mod.ts";
+import { memoryStore, state } from "../../../plugins/state/mod.ts";
+import { upstreams } from "../../../plugins/upstreams/mod.ts";
+import { machineWith, mcpServers } from "../sources/_machine.ts";
+import { faulty } from "../upstreams/_fixtures.ts";
+
+/** What somebody could try to have run on the page. */
+export const markup = '<img src=x onerror="document.title=`owned`"><script>document.title="owned"</script>';
+
+/** A gateway with a dashboard, and what goes on behind it. */
+export interface Opened {
+  readonly server: HttpServer;
+  /** Where the page is. */
+  readonly url: string;
+  /** Ends the oldest call of `local:wait`. */
+  release(): void;
+}
+
+/**
+ * Serves a gateway whose project defines two servers that nobody has approved yet, one server that does not start, and
+ * tools of its own, until the test is over.
+ */
+export function opened(...plugins: readonly Plugin[]): Promise<Opened> {
+  return openedWith({ decideWithoutTokens: true }, ...plugins);
+}
+
+/** The same, with a dashboard that has these options. */
+export async function openedWith(options: DashboardOptions, ...plugins: readonly Plugin[]): Promise<Opened> {
+  const waiting: (() => void)[] = [];
+  const object = { type: "object" };
+  const { command, args } = faulty("ok");
+  const machine = await machineWith({
+    "project/.mcp.json": mcpServers({
+      files: { command, args },
+      other: { command: `evil ${markup}`, args: ["--token", "canary"] },
+    }),
+  });
+  const server = await serveHttp({
+    preset: definePreset({
+      name: "meta",
+      plugins: [
+        state({ store: memoryStore() }),
+        approvals(),
+        sources({
+          machine,
+          clients: ["claude-code"],
+          mcpServers: { broken: { command: "no-such-program-anywhere" } },
+        }),
+        upstreams(),
+      ],
+      tools: [{ name: "find", description: "Finds.", inputSchema: object, run: () => textResult("") }],
+    }),
+    plugins: [
+      dashboard(options),
+      // A machine that does much else at once is late.
+      overload({ maxLagMs: 60_000 }),
+      ...plugins,
+      localTools("local", { id: "local", title: markup }, [
+        {
+          name: "ok",
+          description: "words ".repeat(300),
+          inputSchema: object,
+          run: () => textResult("canary"),
+        },
+        { name: "fail", inputSchema: object, run: () => ({ content: [], isError: true }) },
+        {
+          name: "wait",
+          inputSchema: object,
+          run: () => new Promise((resolve) => waiting.push(() => resolve(textResult("")))),
+        },
+      ]),
+    ],
+  });
+  onTestFinished(async () => {
+    for (const end of waiting) end();
+    await server.close({ drainMs: 0 });
+  });
+  await server.gateway.services.upstreams?.settled();
+  return { server, url: new URL("/", server.url).href, release: () => waiting.shift()?.() };
+}
+
+/** Opens the page in a window of its own. Nothing in it may go wrong or out, but for refusals that are expected. */
+export async function openDashboard(
+  browser: Browser,
+  url: string,
+  { refused = [], ...options }: BrowserContextOptions & { readonly refused?: readonly number[] } = {},
+): Promise<Page> {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+  const page = await context.newPage();
+  page.setDefaultTimeout(60_000);
+  const wrong: string[] = [];
+  page.on("console", (message) => {
+    if (!["error", "warning"].includes(message.type())) return;
+    if (!refused.some((status) => message.text().includes(`a status of ${status} `)))
+      wrong.push(message.text());
+  });
+  page.on("pageerror", (error) => wrong.push(error.message));
+  page.on("request", (request) => {
+    if (new URL(request.url()).origin !== new URL(url).origin && !request.url().startsWith("data:"))
+      wrong.push(`asked for ${request.url()}`);
+  });
+  onTestFinished(async () => {
+    await context.close();
+    expect(wrong).toEqual([]);
+  });
+  await page.goto(url);
+  return page;
+}

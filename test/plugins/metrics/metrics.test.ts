@@ -1,0 +1,157 @@
+import { describe, expect, onTestFinished, test } from "vitest";
+import {
+  createGateway,
+  definePreset,
+  type Gateway,
+  GatewayError,
+  localTools,
+  type MetaTool,
+  type Plugin,
+  textResult,
+} from "../../../core/mod.ts";
+import { health } from "../../../plugins/health.ts";
+import { metrics } from "../../../plugins/metrics/mod.ts";
+import { overload } from "../../../plugins/overload.ts";
+import { memoryStore, STATE_UNAVAILABLE, state } from "../../../plugins/state/mod.ts";
+import { ask, preset, served } from "../serve/_http.ts";
+import { by, onlyPeople } from "../serve/_people.ts";
+
+const object = { type: "object" };
+
+async function opened(...plugins: Plugin[]): Promise<Gateway> {
+  const tools: MetaTool[] = [
+    { name: "ok", inputSchema: object, run: () => textResult("ok") },
+    { name: "bad", inputSchema: object, run: () => ({ content: [], isError: true }) },
+    { name: "fail", inputSchema: object, run: () => Promise.reject(new GatewayError("TIMEOUT", "canary")) },
+    { name: "long", description: "word ".repeat(500), inputSchema: object, run: () => textResult("") },
+  ];
+  const gateway = await createGateway({
+    preset: definePreset({ name: "meta", plugins: [], tools: [{ ...tools[0], name: "find" } as MetaTool] }),
+    plugins: [metrics(), ...plugins, localTools("s", { id: "s" }, tools)],
+  });
+  onTestFinished(() => gateway.close());
+  return gateway;
+}
+
+const text = (gateway: Gateway): Promise<string> => gateway.services.metrics?.text() ?? Promise.resolve("");
+
+describe("calls are counted", () => {
+  test("by their server, how they ended, in which stage and who answered", async () => {
+    const cached: Plugin = {
+      name: "cached",
+      setup: () => ({
+        execute(call, next) {
+          if (call.args["cached"] !== true) return next();
+          call.via = "cache";
+          call.result = textResult("kept");
+        },
+        policy(call) {
+          if (call.args["no"] === true) throw new GatewayError("DENIED", "no");
+        },
+      }),
+    };
+    const gateway = await opened(cached);
+    for (const [tool, args] of [
+      ["s:ok", {}],
+      ["s:ok", { cached: true }],
+      ["s:ok", { no: true }],
+      ["s:bad", {}],
+      ["s:fail", {}],
+      ["s:nothing of the kind, canary", {}],
+      ["canary:ok", {}],
+    ] as const) {
+      await gateway.run({ tool, args });
+    }
+    gateway.report(new GatewayError("INTERNAL", "canary"));
+    const lines = (await text(gateway)).split("\n");
+    expect(lines.filter((line) => line.startsWith("toolpipe_calls_total"))).toEqual([
+      'toolpipe_calls_total{server="s",outcome="ok",stage="execute",via=""} 1',
+      'toolpipe_calls_total{server="s",outcome="ok",stage="execute",via="cache"} 1',
+      'toolpipe_calls_total{server="s",outcome="DENIED",stage="policy",via=""} 1',
+      'toolpipe_calls_total{server="s",outcome="tool_error",stage="execute",via=""} 1',
+      'toolpipe_calls_total{server="s",outcome="TIMEOUT",stage="execute",via=""} 1',
+      'toolpipe_calls_total{server="",outcome="TOOL_NOT_FOUND",stage="resolve",via=""} 2',
+    ]);
+    expect(lines).toContain('toolpipe_call_duration_seconds_count{server="s"} 5');
+    expect(lines).toContain('toolpipe_errors_total{code="INTERNAL"} 1');
+    expect(lines).toContain("toolpipe_calls_in_flight 0");
+    expect(lines.join()).not.toContain("canary");
+  });
+
+  test("while they are under way, one that is made for another as part of it", async () => {
+    let inside: number[] = [];
+    const outer: MetaTool = {
+      name: "outer",
+      inputSchema: object,
+      run: async (_args, { call, gateway }) => {
+        await gateway.run({ tool: "t:inner", parent: call });
+        return textResult("");
+      },
+    };
+    const inner: MetaTool = {
+      name: "inner",
+      inputSchema: object,
+      run: (_args, { gateway }) => {
+        inside = [...inside, gateway.services.metrics?.inFlight ?? -1];
+        return textResult("");
+      },
+    };
+    const gateway = await opened(localTools("t", { id: "t" }, [outer, inner]));
+    await gateway.run({ tool: "t:outer" });
+    expect(inside).toEqual([1]);
+    expect(gateway.services.metrics?.inFlight).toBe(0);
+  });
+
+  test("with what the tools would cost, what is shown instead, and the load where it is known", async () => {
+    const gateway = await opened(overload());
+    const figure = async (name: string): Promise<number> =>
+      Number(new RegExp(`^${name} (.*)$`, "m").exec(await text(gateway))?.[1]);
+    const [all, shown] = [await figure("toolpipe_tokens_all"), await figure("toolpipe_tokens_shown")];
+    expect(all).toBeGreaterThan(500);
+    expect(shown).toBeGreaterThan(5);
+    expect(shown).toBeLessThan(50);
+    expect(await figure("toolpipe_tokens_saved")).toBe(all - shown);
+    expect(await figure("toolpipe_load_waiting")).toBe(0);
+    expect(await figure("toolpipe_tools")).toBe(4);
+    await gateway.catalog.remove("s");
+    expect(await figure("toolpipe_tokens_all")).toBe(0);
+    expect(await figure("toolpipe_tokens_saved")).toBe(0);
+  });
+});
+
+describe("over HTTP", () => {
+  test("/metrics is read like the rest: with a token where one is needed", async () => {
+    const { url } = await served({ plugins: [metrics(), onlyPeople] });
+    const place = new URL("/metrics", url);
+    expect((await fetch(place)).status).toBe(401);
+    await ask(url, "tools/call", { name: "now" }, by("ann"));
+    const response = await fetch(place, by("ann"));
+    expect(response.headers.get("content-type")).toBe("text/plain; version=0.0.4; charset=utf-8");
+    expect(await response.text()).toContain('toolpipe_calls_total{server="test",outcome="ok"');
+    const open = await served({ plugins: [metrics({ open: true }), onlyPeople] });
+    expect((await fetch(new URL("/metrics", open.url))).status).toBe(200);
+  });
+
+  test("/healthz and /readyz answer without a token, and not in words", async () => {
+    const store = memoryStore();
+    let isLost = false;
+    const lossy = {
+      ...store,
+      get: (key: string) =>
+        isLost ? Promise.reject(new GatewayError(STATE_UNAVAILABLE, "canary")) : store.get(key),
+    };
+    const { url } = await served({
+      preset: preset([]),
+      plugins: [health(), state({ store: lossy }), onlyPeople],
+    });
+    const look = async (path: string): Promise<readonly [number, unknown]> => {
+      const response = await fetch(new URL(path, url));
+      return [response.status, await response.json()];
+    };
+    expect(await look("/healthz")).toEqual([200, { status: "ok" }]);
+    expect(await look("/readyz")).toEqual([200, { status: "ok" }]);
+    isLost = true;
+    expect(await look("/readyz")).toEqual([503, { status: "unready", because: "state" }]);
+    expect(await look("/healthz")).toEqual([200, { status: "ok" }]);
+  });
+});
