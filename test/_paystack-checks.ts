@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect } from "vitest";
-import { installationKey, paramsHash } from "../plugins/audit/key.ts";
+import { installationKey, paramsHasher } from "../plugins/audit/key.ts";
 import { verifyAudit } from "../plugins/audit/mod.ts";
 import { type ChargeOrder, paramsOf, SECRET, type Shop } from "./_paystack.ts";
 
@@ -36,7 +36,7 @@ export async function expectAudited(shop: Shop, orders: readonly ChargeOrder[]):
   );
   for (const order of orders) {
     if ((await shop.ledger.chargesOf(order.order)) === 0) continue;
-    expect(intents, order.order).toContain(paramsHash(key, paramsOf(order)));
+    expect(intents, order.order).toContain(paramsHasher(key)(paramsOf(order)));
   }
 }
 
