@@ -98,6 +98,7 @@ export class Call {
   #cancelled: GatewayError | undefined;
   #giveUp: ((error: GatewayError) => void) | undefined;
   #listeners: ((progress: Progress) => void)[] | undefined;
+  #onCancel: (() => void)[] | undefined;
 
   constructor(request: CallRequest) {
     // Not every caller is checked by a compiler; a settled call, say, is no parent.
@@ -143,7 +144,14 @@ export class Call {
     if (this.ended || this.#cancelled) return;
     this.#cancelled = error;
     this.#controller?.abort(error);
+    for (const listener of this.#onCancel ?? []) listener();
     this.#giveUp?.(error);
+  }
+
+  /** Calls back once when the call is cancelled: what `signal` is for, at a tenth of its cost. */
+  onCancel(listener: () => void): void {
+    this.#onCancel ??= [];
+    this.#onCancel.push(listener);
   }
 
   /** Waits for a stage, but not longer than until the call is cancelled. */

@@ -1,4 +1,5 @@
 import type { Hookable } from "hookable";
+import { Bag } from "./_bag.ts";
 import { Call, type CallRequest, cancelledBy, type SettledCall, type Stage } from "./call.ts";
 import type { Catalog } from "./catalog.ts";
 import { GatewayError } from "./errors.ts";
@@ -17,7 +18,7 @@ export interface Pipeline {
   /** Runs one call. Never rejects. */
   run(request: CallRequest): Promise<SettledCall>;
   /** The calls on their way. */
-  readonly active: ReadonlySet<Call>;
+  readonly active: Pick<Bag<Call>, "has" | "size" | typeof Symbol.iterator>;
   /** Resolves once no call is on its way. */
   idle(): Promise<void>;
 }
@@ -28,7 +29,7 @@ export function createPipeline(
   catalog: Catalog,
   onError: (error: GatewayError) => void,
 ): Pipeline {
-  const active = new Set<Call>();
+  const active = new Bag<Call>();
   const observers = isolated(onError);
   let onIdle: (() => void)[] = [];
 
@@ -38,7 +39,7 @@ export function createPipeline(
     const call = new Call(request);
     const signal = request.signal ?? call.parent?.signal;
     let unlisten: (() => void) | undefined;
-    active.add(call);
+    const place = active.add(call);
     let failure: GatewayError | undefined;
     try {
       if (signal) unlisten = cancelOnAbort(call, signal);
@@ -52,7 +53,7 @@ export function createPipeline(
     unlisten?.();
     const auditing = hooks.callHookWith(observers, "audit", [settled]);
     if (isPending(auditing)) await atMost(AUDIT_WAIT_MS, auditing);
-    active.delete(call);
+    active.remove(place);
     if (active.size === 0) {
       for (const tell of onIdle) tell();
       onIdle = [];

@@ -1,5 +1,12 @@
 import * as v from "valibot";
-import { type Call, definePlugin, type Gateway, GatewayError, type PluginFactory } from "../core/mod.ts";
+import {
+  type Call,
+  definePlugin,
+  type Gateway,
+  GatewayError,
+  type PluginFactory,
+  type Tool,
+} from "../core/mod.ts";
 import { requestMeta } from "./guard/request-meta.ts";
 import type {} from "./upstreams/mod.ts";
 
@@ -68,75 +75,101 @@ export const timeout: PluginFactory<"timeout", TimeoutOptions, Required<TimeoutO
   options: options as v.GenericSchema<TimeoutOptions, Required<TimeoutOptions>>,
   setup(gateway, given) {
     const limitOf: Timeouts["limitOf"] = (call) => limitFrom(gateway, given, call);
-    const clocks = new WeakMap<Call, Clock>();
-    gateway.services.timeouts = { limitOf, pause: (call) => clocks.get(call)?.pause() ?? (() => {}) };
+    /** By the ids of their calls: a map may hold its keys for long, and a call is much. */
+    const clocks = new Map<string, Clock>();
+    /** What is said of a tool does not change; another definition of it is another object. */
+    const limits = new WeakMap<Tool, TimeLimit>();
+    gateway.services.timeouts = { limitOf, pause: (call) => clocks.get(call.id)?.pause() ?? (() => {}) };
     return {
-      async execute(call, next) {
-        if (call.tool?.builtin) return next();
-        const clock = time(call, limitOf(call), given);
-        clocks.set(call, clock);
-        try {
-          await next();
-        } finally {
-          clock.stop();
+      execute(call, next) {
+        const { tool } = call;
+        if (!tool || tool.builtin) return next();
+        let limit = limits.get(tool);
+        if (!limit) {
+          limit = limitOf(call);
+          limits.set(tool, limit);
         }
+        const clock = new Clock(call, limit, given);
+        clocks.set(call.id, clock);
+        const stop = (): void => {
+          clock.stop();
+          clocks.delete(call.id);
+        };
+        return next().then(stop, (thrown) => {
+          stop();
+          throw thrown;
+        });
       },
     };
   },
 });
 
-interface Clock {
-  pause(): () => void;
-  stop(): void;
-}
+/** Cancels a call when its time is up. A class for speed: every call has one. */
+class Clock {
+  #call: Call | undefined;
+  readonly #limit: TimeLimit;
+  readonly #wish: TimeLimit | undefined;
+  readonly #longest: number;
+  #began: number = performance.now();
+  #since: number = this.#began;
+  #hasReported = false;
+  #pauses = 0;
+  #pausedAt = 0;
+  #timer: ReturnType<typeof setTimeout>;
 
-/** Cancels a call when its time is up. */
-function time(call: Call, allowed: TimeLimit, { extendOnProgress, maxMs }: Required<TimeoutOptions>): Clock {
-  let began = performance.now();
-  const most = Math.max(maxMs, allowed.ms);
-  const wish = wishOf(call, most);
-  const limit = wish ?? allowed;
-  // A caller who says how long it may take means all of it.
-  const longest = wish?.ms ?? most;
-  let since = began;
-  let hasReported = false;
-  let pauses = 0;
-  let pausedAt = 0;
-  let timer = setTimeout(check, limit.ms);
-  if (extendOnProgress) {
+  constructor(call: Call, allowed: TimeLimit, { extendOnProgress, maxMs }: Required<TimeoutOptions>) {
+    const most = Math.max(maxMs, allowed.ms);
+    this.#call = call;
+    this.#wish = wishOf(call, most);
+    this.#limit = this.#wish ?? allowed;
+    // A caller who says how long it may take means all of it.
+    this.#longest = this.#wish?.ms ?? most;
+    this.#timer = this.#checkIn(this.#limit.ms);
+    if (!extendOnProgress) return;
     call.listen(() => {
-      since = performance.now();
-      hasReported = true;
+      this.#since = performance.now();
+      this.#hasReported = true;
     });
   }
-  return {
-    stop: () => clearTimeout(timer),
-    pause() {
-      let isOver = false;
-      if (pauses++ === 0) pausedAt = performance.now();
-      return () => {
-        if (isOver) return;
-        isOver = true;
-        if (--pauses > 0) return;
-        const now = performance.now();
-        began += now - pausedAt;
-        since = Math.min(now, since + now - pausedAt);
-      };
-    },
-  };
+
+  stop(): void {
+    clearTimeout(this.#timer);
+    this.#call = undefined;
+  }
+
+  pause(): () => void {
+    let isOver = false;
+    if (this.#pauses++ === 0) this.#pausedAt = performance.now();
+    return () => {
+      if (isOver) return;
+      isOver = true;
+      if (--this.#pauses > 0) return;
+      const now = performance.now();
+      this.#began += now - this.#pausedAt;
+      this.#since = Math.min(now, this.#since + now - this.#pausedAt);
+    };
+  }
+
+  #checkIn(ms: number): ReturnType<typeof setTimeout> {
+    return setTimeout(() => this.#check(), ms);
+  }
 
   /** A tool may report much, so progress only leaves a mark, and the timer looks for it when it is due. */
-  function check(): void {
-    if (pauses > 0) {
-      timer = setTimeout(check, limit.ms);
+  #check(): void {
+    if (this.#pauses > 0) {
+      this.#timer = this.#checkIn(this.#limit.ms);
       return;
     }
-    const [silentBy, overBy] = [since + limit.ms, began + longest];
+    const [silentBy, overBy] = [this.#since + this.#limit.ms, this.#began + this.#longest];
     const left = Math.ceil(Math.min(silentBy, overBy) - performance.now());
-    if (left > 0) timer = setTimeout(check, left);
-    else if (wish) call.cancel(late(call, wish));
-    else if (overBy < silentBy) call.cancel(late(call, { ms: longest, setting: MAX }, true));
-    else call.cancel(late(call, limit, hasReported));
+    if (left > 0) this.#timer = this.#checkIn(left);
+    else if (this.#call) this.#call.cancel(this.#late(this.#call, overBy < silentBy));
+  }
+
+  #late(call: Call, isOver: boolean): GatewayError {
+    if (this.#wish) return late(call, this.#wish);
+    if (isOver) return late(call, { ms: this.#longest, setting: MAX }, true);
+    return late(call, this.#limit, this.#hasReported);
   }
 }
 

@@ -11,7 +11,8 @@ export interface Writing {
 
 /** Hands records to a sink. */
 export interface Recorder {
-  write(record: AuditRecord, soon: boolean): Writing;
+  /** The record may wait so long, so that others are written with it. */
+  write(record: AuditRecord, withinMs: number): Writing;
 }
 
 /** So many records may be on their way before calls wait for them. None is dropped. */
@@ -24,10 +25,10 @@ export function createRecorder(sink: AuditSink, tell: (error: GatewayError) => v
   let waiting = 0;
   let isFailing = false;
   return {
-    write(record, soon) {
+    write(record, withinMs) {
       let writing: MaybePromise<void>;
       try {
-        writing = sink.write(record, { soon });
+        writing = sink.write(record, { withinMs });
       } catch (thrown) {
         fail(thrown);
         return { safe: Promise.resolve(false), room: undefined };

@@ -4,10 +4,10 @@ import type { AuditNote, AuditRecord } from "./sink.ts";
 
 /** Writes the records of one file. */
 export interface Writer {
-  /** Resolves once the record is on the disk. One that has time is written with others. */
-  write(record: AuditRecord, hasTime: boolean): Promise<void>;
-  /** Writes now what has time. */
-  hurry(): void;
+  /** Resolves once the record is on the disk. One that may wait so long is written with others. */
+  write(record: AuditRecord, withinMs: number): Promise<void>;
+  /** Writes now what may wait, and resolves once nothing does. */
+  flush(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -17,8 +17,6 @@ interface Waiting {
   readonly reject: (reason: unknown) => void;
 }
 
-/** How long a record waits that has time. */
-const SOON_MS = 50;
 /** So many records are written in one piece. */
 const MAX_BATCH = 4_096;
 /** So many lines are written again after a file was emptied: its copy may not have them. */
@@ -29,7 +27,11 @@ export function createWriter(path: string): Writer {
   const file = createLogFile(path);
   let queue: Waiting[] = [];
   let writing: Promise<void> | undefined;
+  /** Whether what waits is written as soon as what is being written is done. */
+  let isUrgent = false;
   let timer: ReturnType<typeof setTimeout> | undefined;
+  /** When what waits has to be written. */
+  let due = Number.POSITIVE_INFINITY;
   let chain: Chain | undefined;
   let recent: string[] = [];
   /** What has to be told with the next lines that can be written. */
@@ -37,44 +39,72 @@ export function createWriter(path: string): Writer {
   let lost = 0;
 
   return {
-    write(record, hasTime) {
+    write(record, withinMs) {
       return new Promise((resolve, reject) => {
         queue.push({ record, resolve, reject });
-        if (!hasTime) hurry();
-        else if (!writing) timer ??= setTimeout(hurry, SOON_MS);
+        if (withinMs > 0) wait(performance.now() + withinMs);
+        else hurry();
       });
     },
-    hurry,
+    flush,
     async close() {
-      hurry();
-      await writing;
+      await flush();
       await file.close();
     },
   };
 
+  async function flush(): Promise<void> {
+    hurry();
+    await writing;
+  }
+
+  function wait(until: number): void {
+    if (until >= due) return;
+    due = until;
+    if (!writing) arm();
+  }
+
+  function arm(): void {
+    clearTimeout(timer);
+    timer = setTimeout(hurry, Math.max(0, due - performance.now()));
+  }
+
   function hurry(): void {
     clearTimeout(timer);
-    timer = undefined;
-    if (queue.length > 0) writing ??= drain();
+    if (queue.length === 0) return;
+    isUrgent = true;
+    writing ??= drain();
   }
 
   async function drain(): Promise<void> {
-    while (queue.length > 0) {
+    while (isUrgent && queue.length > 0) {
       let batch: Waiting[] = [];
       try {
         const found = await file.prepare();
         // Only now, so that what came meanwhile need not wait for the next sync.
         batch = queue.slice(0, MAX_BATCH);
         queue = queue.slice(MAX_BATCH);
+        if (queue.length === 0) begin();
         await commit(found, batch);
         for (const { resolve } of batch) resolve();
       } catch (error) {
-        if (batch.length === 0) [batch, queue] = [queue, []];
+        if (batch.length === 0) {
+          [batch, queue] = [queue, []];
+          begin();
+        }
         lost += batch.length;
         for (const { reject } of batch) reject(error);
       }
     }
     writing = undefined;
+    // What came meanwhile and may wait does so.
+    if (queue.length > 0) arm();
+  }
+
+  /** Nothing waits now; what comes says itself how long it may. */
+  function begin(): void {
+    isUrgent = false;
+    due = Number.POSITIVE_INFINITY;
   }
 
   async function commit(found: Found, batch: readonly Waiting[]): Promise<void> {

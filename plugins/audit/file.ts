@@ -17,7 +17,6 @@ const writers = new Map<string, Shared>();
  */
 export function fileSink(file: string): AuditSink {
   const path = resolve(file);
-  const own = new Set<Promise<void>>();
   let shared: Shared | undefined;
   let closing: Promise<void> | undefined;
   return {
@@ -28,11 +27,7 @@ export function fileSink(file: string): AuditSink {
         );
       }
       shared ??= take(path);
-      const writing = shared.writer.write(record, options?.soon === true);
-      own.add(writing);
-      const done = (): void => void own.delete(writing);
-      writing.then(done, done);
-      return writing;
+      return shared.writer.write(record, options?.withinMs ?? 0);
     },
     close() {
       closing ??= finish();
@@ -41,9 +36,9 @@ export function fileSink(file: string): AuditSink {
   };
 
   async function finish(): Promise<void> {
-    shared?.writer.hurry();
-    await Promise.allSettled(own);
-    if (shared) await give(path, shared);
+    if (!shared) return;
+    await shared.writer.flush();
+    await give(path, shared);
   }
 }
 

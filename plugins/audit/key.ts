@@ -1,4 +1,4 @@
-import { createHmac, randomBytes } from "node:crypto";
+import * as crypto from "node:crypto";
 import {
   closeSync,
   fsyncSync,
@@ -12,6 +12,12 @@ import {
 import { dirname } from "node:path";
 import { canonicalJson } from "../guard/canonical.ts";
 
+/** What SHA-256 takes at a time. */
+const BLOCK = 64;
+/** What it gives. */
+const HASH = 32;
+/** Nearly all arguments are shorter. */
+const SHORT = 4_096;
 const PATTERN = /^[0-9a-f]{64}\n?$/;
 
 /**
@@ -23,9 +29,32 @@ export function installationKey(file: string): Buffer {
   return read(file) ?? make(file);
 }
 
-/** The code of arguments under a key. */
-export function paramsHash(key: Buffer, args: unknown): string {
-  return createHmac("sha256", key).update(canonicalJson(args)).digest("hex");
+/** Makes what codes arguments under a key: the HMAC of their canonical JSON. */
+export function paramsHasher(key: Buffer): (args: unknown) => string {
+  if (typeof crypto.hash !== "function") {
+    return (args) => crypto.createHmac("sha256", key).update(canonicalJson(args)).digest("hex");
+  }
+  // An HMAC is two hashes. In one go each, in memory that is there, they take a twentieth of the time on Node 24.
+  const inner = padded(key, 0x36, SHORT);
+  const outer = padded(key, 0x5c, HASH);
+  return (args) => {
+    const text = canonicalJson(args);
+    // No character of JavaScript takes more than three bytes.
+    const bytes =
+      text.length * 3 <= SHORT
+        ? inner.subarray(0, BLOCK + inner.write(text, BLOCK))
+        : Buffer.concat([inner.subarray(0, BLOCK), Buffer.from(text)]);
+    outer.write(crypto.hash("sha256", bytes, "hex"), BLOCK, "hex");
+    return crypto.hash("sha256", outer, "hex");
+  };
+}
+
+/** The key as HMAC begins a hash with it, and room for so many bytes behind it. */
+function padded(key: Buffer, pad: number, room: number): Buffer {
+  const short = key.length > BLOCK ? crypto.createHash("sha256").update(key).digest() : key;
+  const bytes = Buffer.alloc(BLOCK + room, pad);
+  for (const [index, byte] of short.entries()) bytes[index] = byte ^ pad;
+  return bytes;
 }
 
 function read(file: string): Buffer | undefined {
@@ -42,8 +71,8 @@ function read(file: string): Buffer | undefined {
 
 function make(file: string): Buffer {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-  const draft = `${file}.${randomBytes(8).toString("hex")}`;
-  const text = `${randomBytes(32).toString("hex")}\n`;
+  const draft = `${file}.${crypto.randomBytes(8).toString("hex")}`;
+  const text = `${crypto.randomBytes(32).toString("hex")}\n`;
   try {
     const handle = openSync(draft, "wx", 0o600);
     try {

@@ -17,7 +17,7 @@ import { createRecorder } from "./_recorder.ts";
 import { AUDIT_UNAVAILABLE } from "./errors.ts";
 import { fileSink } from "./file.ts";
 import { folderSink } from "./folder.ts";
-import { installationKey, paramsHash } from "./key.ts";
+import { installationKey, paramsHasher } from "./key.ts";
 import type { AuditSink } from "./sink.ts";
 
 export { AUDIT_UNAVAILABLE } from "./errors.ts";
@@ -58,6 +58,11 @@ const options = v.strictObject({
   maxBytes: v.optional(v.pipe(v.number(), v.minValue(0, "a number of bytes, 0 or more")), 100_000_000),
 });
 
+type Risk = "low" | "unknown" | "medium" | "high";
+
+/** How long the records of a call may wait for others. Syncing each by itself took more than all the rest of a call. */
+const patience: Readonly<Record<Risk, number>> = { low: 50, unknown: 10, medium: 0, high: 0 };
+
 /**
  * Records every execution twice, before it happens and once it is over, and once every call that is never executed.
  * Arguments and results are not recorded. What may do harm by the judgement of the plugin `guard` waits until its first
@@ -79,10 +84,10 @@ export const audit: PluginFactory<"audit", AuditOptions, Settings> = definePlugi
     });
     /** The calls whose execution was recorded, with the code of their arguments as they were then. */
     const begun = new Map<string, string>();
-    let key: Buffer | undefined;
+    let hasher: ReturnType<typeof paramsHasher> | undefined;
     const hash = (args: unknown): string => {
-      key ??= keyOf(gateway);
-      return paramsHash(key, args);
+      hasher ??= paramsHasher(keyOf(gateway));
+      return hasher(args);
     };
 
     return {
@@ -97,7 +102,7 @@ export const audit: PluginFactory<"audit", AuditOptions, Settings> = definePlugi
           call.ok || params !== undefined || (call.tool?.builtin && call.stage === "execute");
         const record = outcomeOf(call, wasExecuted ? "outcome" : "denial", params ?? hash(call.args));
         const risk = riskOf(call);
-        const writing = recorder.write(record, risk === "low");
+        const writing = recorder.write(record, patience[risk]);
         return risk === "high" ? writing.safe.then(() => {}) : writing.room;
       },
       close: () => target.close(),
@@ -108,7 +113,7 @@ export const audit: PluginFactory<"audit", AuditOptions, Settings> = definePlugi
       const params = hash(call.args);
       begun.set(call.id, params);
       const risk = riskOf(call);
-      const writing = recorder.write(intentOf(call, params), risk === "low");
+      const writing = recorder.write(intentOf(call, params), patience[risk]);
       if (risk !== "high") return writing.room;
       return writing.safe.then((isSafe) => {
         if (isSafe) return;
@@ -118,9 +123,9 @@ export const audit: PluginFactory<"audit", AuditOptions, Settings> = definePlugi
     }
 
     /** Where nobody judges it, no call is held up for its records. */
-    function riskOf({ tool }: Pick<Call, "tool">): "low" | "medium" | "high" {
+    function riskOf({ tool }: Pick<Call, "tool">): Risk {
       if (!tool || tool.builtin) return "low";
-      if (!gateway.services.guard && !tool.policy) return "medium";
+      if (!gateway.services.guard && !tool.policy) return "unknown";
       const { riskLevel } = policyOf(tool);
       return riskLevel === "destructive" ? "high" : riskLevel;
     }

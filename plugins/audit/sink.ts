@@ -51,8 +51,8 @@ export type ChainedRecord = (AuditRecord | AuditNote) & {
 
 /** How a record is to be written. */
 export interface WriteOptions {
-  /** Whether it may wait a moment, so that others are written with it. */
-  readonly soon?: boolean | undefined;
+  /** How long it may wait, so that others are written with it; not at all by default. */
+  readonly withinMs?: number | undefined;
 }
 
 /** Where audit records go. */

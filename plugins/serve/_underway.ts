@@ -2,8 +2,8 @@ import { left } from "./_asking.ts";
 import type { Id } from "./_handler.ts";
 
 /**
- * A request on its way. A class because every request has one: V8 makes a type of its own for each object with getters
- * that is written out, which holds all that those can reach until the old objects are collected.
+ * A request on its way. A class because every request has one: an object that is written out with getters, and all that
+ * these can reach, was seen to live until old objects are collected (test/bench/README.md).
  */
 export class Underway {
   readonly id: Id;

@@ -1,4 +1,5 @@
 import { Buffer } from "node:buffer";
+import process from "node:process";
 import type { Writable } from "node:stream";
 import { GatewayError } from "../../core/mod.ts";
 import { UPSTREAM_CLOSED, UPSTREAM_STALLED } from "./errors.ts";
@@ -7,6 +8,8 @@ import { UPSTREAM_CLOSED, UPSTREAM_STALLED } from "./errors.ts";
 export interface InputQueue {
   /** Resolves when the text has left our process. */
   write(text: string): Promise<void>;
+  /** The same for whoever wants to know only that it could not. */
+  post(text: string, onFailed: (error: GatewayError) => void): void;
   /** Tells the process that nothing more comes. */
   end(): void;
 }
@@ -37,23 +40,28 @@ export function inputQueue(
   return {
     write: (text) =>
       new Promise((resolve, reject) => {
-        const size = Buffer.byteLength(text);
-        const settle = (error?: GatewayError): void => (error ? reject(error) : resolve());
-        if (ended || !stream?.writable) settle(closed());
-        else if (queued > 0 && queued + size > MAX_QUEUED_BYTES) settle(stalled());
-        else {
-          queued += size;
-          waiting.push({ text, size, settle });
-          pump();
-        }
+        post(text, (error) => (error ? reject(error) : resolve()));
       }),
+    post: (text, onFailed) => post(text, (error) => error && onFailed(error)),
     end() {
+      pump();
       ended = true;
       for (const { settle } of waiting) settle(closed());
       waiting = [];
       if (stream?.writable) stream.end();
     },
   };
+
+  function post(text: string, settle: Message["settle"]): void {
+    const size = Buffer.byteLength(text);
+    if (ended || !stream?.writable) settle(closed());
+    else if (queued > 0 && queued + size > MAX_QUEUED_BYTES) settle(stalled());
+    else {
+      queued += size;
+      waiting.push({ text, size, settle });
+      if (waiting.length === 1 && !writing) process.nextTick(pump);
+    }
+  }
 
   /** Left to the stream, all that waits would be one write, and a slow reader could not finish it in time. */
   function pump(): void {

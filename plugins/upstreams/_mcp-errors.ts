@@ -19,6 +19,13 @@ export interface Failure {
   readonly explain?: ((thrown: unknown) => GatewayError | undefined) | undefined;
 }
 
+/** An error in an answer. */
+export interface RpcError {
+  readonly code: number;
+  readonly message: string;
+  readonly data?: unknown;
+}
+
 /** Says in our terms why a request failed. The server's own words are used only where it answered with an error. */
 export function requestError(thrown: unknown, failure: Failure): GatewayError {
   const { name, signal, timeoutMs } = failure;
@@ -27,9 +34,7 @@ export function requestError(thrown: unknown, failure: Failure): GatewayError {
   if (own) return own;
   switch (codeOf(thrown)) {
     case "REQUEST_TIMEOUT":
-      return new GatewayError("TIMEOUT", `The server "${name}" did not answer within ${timeoutMs} ms.`, {
-        data: { ms: timeoutMs },
-      });
+      return requestTimeout(name, timeoutMs);
     case "CONNECTION_CLOSED":
     case "NOT_CONNECTED":
       return connectionEnded(failure);
@@ -91,10 +96,22 @@ export function connectTimeout(name: string, ms: number): GatewayError {
   });
 }
 
+/** The error of a server that did not answer in time. */
+export function requestTimeout(name: string, ms: number): GatewayError {
+  return new GatewayError("TIMEOUT", `The server "${name}" did not answer within ${ms} ms.`, {
+    data: { ms },
+  });
+}
+
 /** The error of a connection that is over. */
 export function connectionEnded({ name, closeReason }: Pick<Failure, "name" | "closeReason">): GatewayError {
   const why = closeReason === undefined ? "is closed" : `ended: ${closeReason}`;
   return new GatewayError(UPSTREAM_CLOSED, `The connection to the server "${name}" ${why}.`);
+}
+
+/** An error as a server answered with it. */
+export function answeredWith({ code, message, data }: RpcError): Error {
+  return Object.assign(new Error(message), { name: "ProtocolError", code, data });
 }
 
 /** Whether a server answered a request with an error of the protocol, and which. */

@@ -7,6 +7,9 @@ import type { McpTransport } from "./mcp.ts";
 /** Which message opens a connection: that of the older era, or that of the newer one. */
 export type Opening = "initialize" | "discover";
 
+/** Who servers are told that they are connected to. */
+export const clientInfo: { readonly name: string; readonly version: string } = { name: "toolpipe", version };
+
 /** What was found out about a server: plain JSON. */
 export interface McpPrior {
   readonly era: "legacy" | "modern";
@@ -95,17 +98,14 @@ async function open(
   // Costs a tenth of a second, so nobody pays for it who connects to nothing.
   const { Client } = await import("@modelcontextprotocol/client");
   const timeout = Math.max(1, Math.ceil(timeoutMs));
-  const client = new Client(
-    { name: "toolpipe", version },
-    {
-      capabilities,
-      versionNegotiation: {
-        mode: opening === "initialize" ? "legacy" : "auto",
-        // Where the question stays unanswered, time must be left to ask the other one.
-        probe: { timeoutMs: Math.ceil(timeout / 2) },
-      },
+  const client = new Client(clientInfo, {
+    capabilities,
+    versionNegotiation: {
+      mode: opening === "initialize" ? "legacy" : "auto",
+      // Where the question stays unanswered, time must be left to ask the other one.
+      probe: { timeoutMs: Math.ceil(timeout / 2) },
     },
-  );
+  });
   return await new Promise((resolve, reject) => {
     const onAbort = (): void => reject(signal && cancelledBy(signal));
     const timer = setTimeout(() => reject(connectTimeout(name, startTimeoutMs)), timeout);

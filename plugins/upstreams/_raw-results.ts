@@ -1,6 +1,6 @@
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import { isJsonObject, type JsonObject } from "../../core/mod.ts";
-import type { Client } from "../serve/client.ts";
+import { LINGER_MS, type Owner } from "./_owner.ts";
 
 /** Takes results as a server sent them. */
 export interface RawResults {
@@ -17,25 +17,11 @@ export interface RawResults {
   owners(id?: unknown): readonly Owner[];
 }
 
-/** Whoever made a request. */
-export interface Owner {
-  /** Nobody where a program made it, or the command line. */
-  readonly client: Client | undefined;
-  /** Aborted when the request is over. */
-  readonly over: AbortSignal;
-}
-
 interface Slot {
   readonly owner: Owner | undefined;
   isAnswered: boolean;
   value?: JsonObject;
 }
-
-/**
- * A server may go on with a request that was given up, and ask what belongs to it. For so long nobody else is taken for
- * the one it asks, unless it answers before.
- */
-const LINGER_MS = 30_000;
 
 // A symbol survives the copies that the client makes of the parameters, and is never written to the wire.
 const slotKey = Symbol("toolpipe raw result");
@@ -103,7 +89,7 @@ export function rawResults(transport: Transport, { modern }: { readonly modern: 
     const slot = "id" in message ? slots.get(message.id) : undefined;
     if (!slot) return message;
     slot.isAnswered = true;
-    if (slot.owner?.over.aborted) slots.delete((message as { id?: unknown }).id);
+    if (slot.owner?.isOver) slots.delete((message as { id?: unknown }).id);
     if (!("result" in message) || !isJsonObject(message.result)) return message;
     slot.value = message.result;
     return { ...message, result: standIn };

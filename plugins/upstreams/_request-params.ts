@@ -18,25 +18,32 @@ const ownMeta = new Set([
  */
 export function paramsOf(
   params: Readonly<JsonObject>,
-  { meta, client, input }: Pick<UpstreamRequestOptions, "meta" | "client" | "input">,
+  options: Pick<UpstreamRequestOptions, "meta" | "client" | "input">,
   modern: boolean,
 ): JsonObject {
-  const passed = Object.fromEntries(Object.entries(meta ?? {}).filter(([key]) => !ownMeta.has(key)));
+  const { meta } = options;
+  const passed = passedOn(meta);
+  if (!modern) return passed ? { ...params, _meta: passed } : { ...params };
+  const { client, input } = options;
   // One of the older era that never said how much it wants to hear is told most of it.
   const level = levelOf({ meta, client }) ?? (client?.era === "legacy" ? "info" : undefined);
-  const _meta = modern
-    ? {
-        ...passed,
-        [CAPABILITIES]: askable(client?.capabilities),
-        ...(level !== undefined && { [LOG_LEVEL]: level }),
-      }
-    : passed;
+  const _meta = {
+    ...passed,
+    [CAPABILITIES]: askable(client?.capabilities),
+    ...(level !== undefined && { [LOG_LEVEL]: level }),
+  };
   return {
     ...params,
-    ...(Object.keys(_meta).length > 0 && { _meta }),
-    ...(modern && input?.responses !== undefined && { inputResponses: input.responses }),
-    ...(modern && input?.state !== undefined && { requestState: input.state }),
+    _meta,
+    ...(input?.responses !== undefined && { inputResponses: input.responses }),
+    ...(input?.state !== undefined && { requestState: input.state }),
   };
+}
+
+function passedOn(meta: Readonly<JsonObject> | undefined): JsonObject | undefined {
+  // Most have none, or only what belongs to their own connection.
+  if (!meta || Object.keys(meta).every((key) => ownMeta.has(key))) return undefined;
+  return Object.fromEntries(Object.entries(meta).filter(([key]) => !ownMeta.has(key)));
 }
 
 /** How serious a message must be for whoever a request is made for, where that one said so. */

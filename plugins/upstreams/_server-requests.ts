@@ -1,7 +1,7 @@
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import { GatewayError, isJsonObject, type JsonObject } from "../../core/mod.ts";
 import { faultOf } from "./_foreign-json.ts";
-import type { Owner } from "./_raw-results.ts";
+import type { Owner } from "./_owner.ts";
 import { QUESTION_REFUSED } from "./errors.ts";
 import { relatedTo } from "./related.ts";
 
@@ -13,6 +13,8 @@ export interface ServerRequestParts {
   readonly capabilities: Readonly<JsonObject>;
   /** Whose requests are under way: the one with this id or, where none is given, all. */
   readonly owners: (id?: unknown) => readonly Owner[];
+  /** Takes a notice that others need not get; returns whether it was one. */
+  readonly hear: (method: string, params: JsonObject) => boolean;
   readonly onResourceUpdated: (uri: string) => void;
 }
 
@@ -44,7 +46,9 @@ export function serverRequests(transport: Transport, parts: ServerRequestParts):
     if ("id" in message && Object.hasOwn(capabilities, questions[method] ?? "")) {
       return void answer(message.id as Id, method, params, related);
     }
-    if ("id" in message || !hear(method, params, related)) deliver?.(message, extra);
+    if ("id" in message || !(parts.hear(method, params) || hear(method, params, related))) {
+      deliver?.(message, extra);
+    }
   };
 
   /** Whether it was a notice that is passed on. */
@@ -106,7 +110,7 @@ export function serverRequests(transport: Transport, parts: ServerRequestParts):
 /** Who a question is for, where that is certain. */
 function addressee(name: string, owners: readonly Owner[]): Owner & { client: NonNullable<Owner["client"]> } {
   const owner = theOne(owners);
-  if (owner?.client && !owner.over.aborted) return owner as Owner & { client: NonNullable<Owner["client"]> };
+  if (owner?.client && !owner.isOver) return owner as Owner & { client: NonNullable<Owner["client"]> };
   const why =
     owners.length > 1 && !owner
       ? "calls of several clients are under way, and it cannot be told which of them it belongs to"
@@ -118,7 +122,7 @@ function addressee(name: string, owners: readonly Owner[]): Owner & { client: No
 function theOne(owners: readonly Owner[]): Owner | undefined {
   const [first, ...others] = owners;
   if (!others.every((other) => isSame(first?.client, other.client))) return undefined;
-  return owners.find(({ over }) => !over.aborted) ?? first;
+  return owners.find(({ isOver }) => !isOver) ?? first;
 }
 
 /** In the newer era each request of a client stands for itself, and so do the questions that belong to it. */

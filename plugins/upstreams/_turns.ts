@@ -4,6 +4,8 @@ import { cancelledBy } from "../../core/mod.ts";
 export interface Turns {
   /** How many are taken now. */
   readonly taken: number;
+  /** Takes a turn where one is free. */
+  tryTake(): boolean;
   /** Waits for a turn; whoever gives up leaves the queue. */
   take(signal: AbortSignal | undefined): Promise<void>;
   /** Hands the turn to the next in line; only if there is none, it is free. */
@@ -21,16 +23,20 @@ export function createTurns(count: number): Turns {
     else taken--;
   };
 
+  const tryTake = (): boolean => {
+    if (taken >= count) return false;
+    taken++;
+    return true;
+  };
+
   return {
     get taken() {
       return taken;
     },
     give,
+    tryTake,
     async take(signal) {
-      if (taken < count) {
-        taken++;
-        return;
-      }
+      if (tryTake()) return;
       let enter: () => void = () => {};
       const turn = new Promise<void>((resolve) => {
         enter = resolve;

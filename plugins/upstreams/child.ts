@@ -31,6 +31,8 @@ export interface Child {
   readonly pid: number;
   /** Resolves when the text has left our process. */
   write(text: string): Promise<void>;
+  /** The same for whoever wants to know only that it could not. */
+  post(text: string, onFailed: (error: GatewayError) => void): void;
   /** The last 64 KB that it wrote to its error output. */
   errorOutput(): string;
   /** Asks the process to end, then makes it and all that it started; resolves when none of them lives. */
@@ -85,6 +87,7 @@ export async function startChild(command: ChildCommand, events: ChildEvents): Pr
   return {
     pid,
     write: (text) => input.write(text),
+    post: (text, onFailed) => input.post(text, onFailed),
     errorOutput: () => errorOutput.text(),
     close() {
       over = true;

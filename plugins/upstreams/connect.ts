@@ -2,6 +2,7 @@ import type { JsonObject } from "../../core/mod.ts";
 import { expandConnection } from "../sources/expand.ts";
 import type { Machine } from "../sources/machine.ts";
 import type { HttpConnection, ServerConfig } from "../sources/server-config.ts";
+import { withoutSecrets } from "./_without-secrets.ts";
 import type { McpUpstream } from "./mcp.ts";
 import type { OAuthSettings } from "./oauth.ts";
 import type { UpstreamEvents } from "./upstream.ts";
@@ -24,14 +25,16 @@ export interface ConnectContext {
 export async function connectServer(config: ServerConfig, context: ConnectContext): Promise<McpUpstream> {
   const connection = await expandConnection(config, context.machine);
   const { name, startTimeoutMs } = config;
-  const { events, prior, signal, stateFolder, capabilities } = context;
-  const options = { name, startTimeoutMs, events, prior, signal, capabilities };
-  if (connection.type === "stdio") {
-    const { connectStdio } = await import("./connect-stdio.ts");
-    return connectStdio(connection, options);
-  }
-  const { connectHttp } = await import("./http.ts");
-  return connectHttp(connection, { ...options, stateFolder, oauth: oauthSettings(connection) });
+  const { prior, signal, stateFolder, capabilities } = context;
+  return withoutSecrets(connection, context.events, async (events) => {
+    const options = { name, startTimeoutMs, events, prior, signal, capabilities };
+    if (connection.type === "stdio") {
+      const { connectStdio } = await import("./connect-stdio.ts");
+      return connectStdio(connection, options);
+    }
+    const { connectHttp } = await import("./http.ts");
+    return connectHttp(connection, { ...options, stateFolder, oauth: oauthSettings(connection) });
+  });
 }
 
 /** What a definition says of the client we are where a login is made. */

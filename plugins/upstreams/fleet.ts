@@ -57,6 +57,8 @@ export interface Fleet {
   ask(name: string): Promise<void>;
   /** Takes what another gateway has read from a server of the same definition, where that is newer. */
   adopt(name: string, listed: unknown): Promise<void>;
+  /** Lets a server be used that waited for a person, and asks it for its tools. */
+  release(name: string): Promise<void>;
   /** Resolves once no discovery is under way. */
   settled(): Promise<void>;
   link(name: string): Link | undefined;
@@ -133,6 +135,12 @@ export function createFleet(parts: FleetParts): Fleet {
       // How a handshake went is between the two that made it.
       ship.seen = { ...listed, prior: ship.prior };
       await take(ship, before).catch((thrown: unknown) => fail(ship, thrown));
+    },
+    async release(name) {
+      const ship = ships.get(name);
+      if (ship?.held?.status !== "needs-approval" || closed) return;
+      ship.held = undefined;
+      await discover(ship);
     },
     settled,
     link: (name) => ships.get(name)?.link,

@@ -18,6 +18,10 @@ export interface LineEvents {
 }
 
 const NEWLINE = 0x0a;
+const OPEN_ARRAY = 0x5b;
+const OPEN_OBJECT = 0x7b;
+/** A longer line is scanned as it comes. */
+const SHORT = 65_536;
 
 /**
  * Cuts a stream of bytes into lines. One that is too long costs no more memory than allowed and no other
@@ -27,6 +31,8 @@ export function lineReader(limits: LineLimits, events: LineEvents): (chunk: Uint
   const scan = jsonScan(limits.maxDepth);
   let parts: Uint8Array[] = [];
   let size = 0;
+  /** Whether the line is being scanned as it comes. */
+  let isScanned = false;
 
   return (chunk) => {
     let start = 0;
@@ -41,24 +47,51 @@ export function lineReader(limits: LineLimits, events: LineEvents): (chunk: Uint
   function take(part: Uint8Array): void {
     if (part.length === 0) return;
     size += part.length;
-    scan.feed(part);
     parts.push(part);
+    if (isScanned) scan.feed(part);
+    else if (size > SHORT || size > limits.maxBytes) scanAll();
     if (size <= limits.maxBytes) return;
     for (const dropped of parts) free(dropped);
     parts = [];
   }
 
+  /** Only where something depends on it: it takes longer than to parse. */
+  function scanAll(): void {
+    if (isScanned) return;
+    isScanned = true;
+    for (const part of parts) scan.feed(part);
+  }
+
+  function idOf(): string | number | undefined {
+    scanAll();
+    return scan.id();
+  }
+
   function finish(): void {
-    if (size > limits.maxBytes) events.onRefused("too-large", scan.id());
+    if (!isScanned && mayBeDeep(parts, limits.maxDepth)) scanAll();
+    if (size > limits.maxBytes) events.onRefused("too-large", idOf());
     else if (scan.tooDeep) events.onRefused("too-deep", scan.id());
     else if (size > 0) {
       const [first] = parts;
-      events.onLine(parts.length === 1 && first ? first : Buffer.concat(parts), () => scan.id());
+      events.onLine(parts.length === 1 && first ? first : Buffer.concat(parts), idOf);
     }
     parts = [];
     size = 0;
-    scan.reset();
+    if (isScanned) scan.reset();
+    isScanned = false;
   }
+}
+
+/** Without more brackets than that, nothing is nested so deep, whatever is in it. */
+function mayBeDeep(parts: readonly Uint8Array[], maxDepth: number): boolean {
+  let left = maxDepth;
+  for (const part of parts) {
+    for (let index = 0; index < part.length; index++) {
+      const byte = part[index];
+      if ((byte === OPEN_ARRAY || byte === OPEN_OBJECT) && --left < 0) return true;
+    }
+  }
+  return false;
 }
 
 let nobody: MessagePort | undefined;

@@ -76,6 +76,7 @@ export function createLink(options: LinkOptions): Link {
   let lastFailure: GatewayError | undefined;
   let proven = false;
   let idleTimer: ReturnType<typeof setTimeout> | undefined;
+  let idleSince = 0;
   const watching = createWatching({
     connect: async () => upstream ?? connect(),
     waitMs: () => Math.max(FIRST_WAIT_MS, retryInMs()),
@@ -99,12 +100,12 @@ export function createLink(options: LinkOptions): Link {
       return upstream?.info;
     },
     list: (listOptions) => use((open) => open.list(listOptions)),
-    call: (name, args, callOptions) => use((open) => open.call(name, args, callOptions), callOptions.signal),
+    call: (name, args, callOptions) => use((open) => open.call(name, args, callOptions), callOptions),
     request: (method, params, given) =>
       use((open) => {
         if (open.request) return open.request(method, params, given);
         throw new GatewayError(UPSTREAM_ERROR, "The server has nothing but tools.");
-      }, given.signal),
+      }, given),
     async watch(uris) {
       if (uris.length === 0 && !upstream) return watching.want(uris);
       await use((open) => {
@@ -122,18 +123,21 @@ export function createLink(options: LinkOptions): Link {
     },
   };
 
-  async function use<T>(work: (open: Upstream) => Promise<T>, signal?: AbortSignal): Promise<T> {
-    await turns.take(signal);
-    clearTimeout(idleTimer);
+  /** Looks at the signal only where there is something to wait for: it may be made by that. */
+  async function use<T>(
+    work: (open: Upstream) => Promise<T>,
+    given?: Pick<UpstreamRequestOptions, "signal">,
+  ): Promise<T> {
+    if (!turns.tryTake()) await turns.take(given?.signal);
     try {
-      const open = upstream ?? (await untilAborted(connect(), signal));
+      const open = upstream ?? (await untilAborted(connect(), given?.signal));
       const result = await work(open);
       proven = true;
       failures = 0;
       return result;
     } finally {
       turns.give();
-      if (turns.taken === 0) armIdleTimer();
+      if (turns.taken === 0) rest();
     }
   }
 
@@ -188,13 +192,13 @@ export function createLink(options: LinkOptions): Link {
     setState("connected", "It is connected.");
     if (watching.isNeeded) void watching.use(own).catch(() => {});
     // Whoever it was opened for may have given up meanwhile.
-    armIdleTimer();
+    rest();
     if (endedBecause !== undefined) onClosed(endedBecause);
     return own;
   }
 
   function onClosed(why: string): void {
-    clearTimeout(idleTimer);
+    stopIdleTimer();
     // Something may be left of it: what a process has started, say.
     ending = upstream?.close();
     upstream = undefined;
@@ -212,18 +216,31 @@ export function createLink(options: LinkOptions): Link {
     return error;
   }
 
-  function armIdleTimer(): void {
-    clearTimeout(idleTimer);
+  /** A timer for each pause would cost every call two: the one that runs looks when the last pause began. */
+  function rest(): void {
+    idleSince = performance.now();
+    if (!idleTimer) armIdleTimer(idleMs);
+  }
+
+  function armIdleTimer(ms: number): void {
     if (!upstream || life.signal.aborted) return;
     idleTimer = setTimeout(() => {
-      if (turns.taken === 0 && !watching.isNeeded)
-        drop("It was not used for a while; it is opened again when it is needed.");
-    }, idleMs);
+      idleTimer = undefined;
+      if (turns.taken > 0 || watching.isNeeded) return;
+      const left = Math.ceil(idleSince + idleMs - performance.now());
+      if (left > 0) armIdleTimer(left);
+      else drop("It was not used for a while; it is opened again when it is needed.");
+    }, ms);
     idleTimer.unref?.();
   }
 
-  function drop(why: string): void {
+  function stopIdleTimer(): void {
     clearTimeout(idleTimer);
+    idleTimer = undefined;
+  }
+
+  function drop(why: string): void {
+    stopIdleTimer();
     if (!upstream) return;
     ending = upstream.close();
     upstream = undefined;

@@ -1,4 +1,4 @@
-import type { Client, Transport } from "@modelcontextprotocol/client";
+import type { Transport } from "@modelcontextprotocol/client";
 import {
   cancelledBy,
   type GatewayError,
@@ -6,27 +6,25 @@ import {
   type Progress,
   type ToolResult,
 } from "../../core/mod.ts";
+import { envelopeOf, infoOf } from "./_client-info.ts";
+import { type DirectCalls, directCalls } from "./_direct-calls.ts";
 import { faultOf } from "./_foreign-json.ts";
 import { logLevel } from "./_log-level.ts";
-import { connectionEnded, requestError } from "./_mcp-errors.ts";
+import { connectionEnded, requestError, requestTimeout } from "./_mcp-errors.ts";
 import { type McpPrior, negotiate, type Opening } from "./_mcp-handshake.ts";
 import { type Capabilities, readLists } from "./_mcp-lists.ts";
-import { type Owner, rawResults } from "./_raw-results.ts";
+import { owned } from "./_owner.ts";
+import { rawResults } from "./_raw-results.ts";
 import { levelOf, paramsOf } from "./_request-params.ts";
 import { serverRequests } from "./_server-requests.ts";
 import { keepSubscribed, watchEach } from "./_subscription.ts";
-import type {
-  Upstream,
-  UpstreamCallOptions,
-  UpstreamEvents,
-  UpstreamInfo,
-  UpstreamRequestOptions,
-} from "./upstream.ts";
+import type { StdioTransport } from "./stdio-transport.ts";
+import type { Upstream, UpstreamCallOptions, UpstreamEvents, UpstreamRequestOptions } from "./upstream.ts";
 
 export type { McpPrior } from "./_mcp-handshake.ts";
 
 /** A transport that can say why it ended. */
-export interface McpTransport extends Transport {
+export interface McpTransport extends Transport, Partial<Pick<StdioTransport, "exchange">> {
   /** Completes "because"; absent while it is open, and where there is nothing to say. */
   readonly closeReason?: string | undefined;
 }
@@ -85,6 +83,7 @@ export async function connectMcp(
   const mirrored = new Map<string, { name: string; inputSchema: JsonObject }>();
   const watched = new Set<string>();
   const life = new AbortController();
+  const direct = directly();
   let settling: ReturnType<typeof setTimeout> | undefined;
   let closed = false;
   let closing: Promise<void> | undefined;
@@ -93,12 +92,14 @@ export async function connectMcp(
     life.abort();
     clearTimeout(settling);
     if (!closed) events.onClosed?.(transport.closeReason ?? "the server ended the connection");
+    direct?.end(() => connectionEnded({ name, closeReason: transport.closeReason }));
   };
   for (const method of listChanges) client.setNotificationHandler(method, onListChanged);
   serverRequests(transport, {
     name,
     capabilities: modern ? {} : (options.capabilities ?? {}),
-    owners: raw.owners,
+    owners: (id) => [...raw.owners(id), ...(direct?.owners() ?? [])],
+    hear: (method, params) => direct?.hear(method, params) === true,
     onResourceUpdated: (uri) => events.onResourceUpdated?.(uri),
   });
   const subscription = keepSubscribed(client, life.signal, onListChanged);
@@ -125,7 +126,9 @@ export async function connectMcp(
       return listing;
     },
     call(tool, args, callOptions = {}) {
-      const { signal, timeoutMs = CALL_MS } = callOptions;
+      const { timeoutMs = CALL_MS } = callOptions;
+      if (direct) return callDirectly(direct, tool, args, callOptions, timeoutMs);
+      const { signal } = callOptions;
       return guarded(timeoutMs, signal, (inner) =>
         call(tool, args, callOptions, requestOptions(timeoutMs, inner)),
       );
@@ -186,13 +189,50 @@ export async function connectMcp(
     );
     const fault = faultOf(result);
     if (fault) throw fault;
-    return { ...result, content: Array.isArray(result["content"]) ? result["content"] : [] };
+    return withContent(result);
+  }
+
+  async function callDirectly(
+    calls: DirectCalls,
+    tool: string,
+    args: JsonObject,
+    options: UpstreamCallOptions,
+    timeoutMs: number,
+  ): Promise<ToolResult> {
+    checkOpen(options);
+    const hearing = hearOf(options);
+    if (hearing) {
+      await hearing;
+      checkOpen(options);
+    }
+    const params = paramsOf({ name: tool, arguments: args }, options, modern);
+    return withContent(await calls.request("tools/call", params, options, timeoutMs));
+  }
+
+  /** Where a process is behind it: over HTTP the client does much besides. */
+  function directly(): DirectCalls | undefined {
+    const { exchange } = transport;
+    if (!exchange) return undefined;
+    const timeoutMs = 0;
+    return directCalls({
+      transport: { exchange, send: (message) => transport.send(message) },
+      envelope: modern ? envelopeOf(client, options.capabilities) : undefined,
+      explain: (thrown) => requestError(thrown, { name, timeoutMs, closeReason: transport.closeReason }),
+      late: (ms) => requestTimeout(name, ms),
+    });
   }
 
   /** A server of the older era is told once how much its clients want to hear, and not with each request. */
-  async function hearOf(given: UpstreamRequestOptions): Promise<void> {
+  function hearOf(given: UpstreamRequestOptions): Promise<void> | undefined {
     const level = modern || !client.getServerCapabilities()?.logging ? undefined : levelOf(given);
-    if (level !== undefined) await atLeast(level);
+    return level === undefined ? undefined : atLeast(level);
+  }
+
+  function checkOpen(options: Pick<UpstreamCallOptions, "cancellation" | "signal">): void {
+    const { cancellation } = options;
+    if (cancellation?.cancelled) throw cancellation.cancelled;
+    if (!cancellation && options.signal?.aborted) throw cancelledBy(options.signal);
+    if (life.signal.aborted || closed) throw connectionEnded({ name, closeReason: transport.closeReason });
   }
 
   /** Runs a request and says in our terms what became of it. */
@@ -201,8 +241,7 @@ export async function connectMcp(
     signal: AbortSignal | undefined,
     run: (signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
-    if (signal?.aborted) throw cancelledBy(signal);
-    if (life.signal.aborted || closed) throw connectionEnded({ name, closeReason: transport.closeReason });
+    checkOpen({ signal });
     // The server is told that a request is taken back, not why: that may be none of its business.
     const inner = new AbortController();
     const onAbort = (): void => inner.abort("The caller no longer needs it.");
@@ -249,27 +288,6 @@ function requestOptions(timeoutMs: number, signal: AbortSignal): RequestLimits {
   return { timeout: Math.min(Math.ceil(timeoutMs), LONGEST_MS), signal };
 }
 
-/** Makes a request in somebody's name: what its server asks meanwhile, that one is asked, and not any longer. */
-async function owned<T>(
-  client: UpstreamRequestOptions["client"],
-  run: (owner: Owner) => Promise<T>,
-): Promise<T> {
-  const over = new AbortController();
-  try {
-    return await run({ client, over: over.signal });
-  } finally {
-    over.abort();
-  }
-}
-
-function infoOf(client: Client): UpstreamInfo {
-  const server = client.getServerVersion();
-  return {
-    name: server?.name,
-    title: server?.title,
-    version: server?.version,
-    instructions: client.getInstructions(),
-    protocolVersion: client.getNegotiatedProtocolVersion(),
-    capabilities: client.getServerCapabilities() as JsonObject | undefined,
-  };
+function withContent(result: JsonObject): ToolResult {
+  return Array.isArray(result["content"]) ? (result as JsonObject & ToolResult) : { ...result, content: [] };
 }

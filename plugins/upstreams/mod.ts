@@ -1,5 +1,7 @@
 import * as v from "valibot";
 import {
+  type Call,
+  type CallInput,
   defineError,
   definePlugin,
   type ErrorKind,
@@ -7,7 +9,6 @@ import {
   GatewayError,
   type JsonObject,
   type PluginFactory,
-  type Progress,
   type Tool,
 } from "../../core/mod.ts";
 import { offerLogging } from "../serve/client.ts";
@@ -15,7 +16,9 @@ import type { Collected } from "../sources/collect.ts";
 import { thisMachine } from "../sources/machine.ts";
 import type { ServerConfig } from "../sources/server-config.ts";
 import { stateFolder } from "../state/mod.ts";
+import { metaWithContext } from "../telemetry/trace-context.ts";
 import type {} from "../timeout.ts";
+import { ToolCall } from "./_tool-call.ts";
 import { holdBack } from "./approval.ts";
 import { connectServer } from "./connect.ts";
 import { CONNECT_FAILED, NEEDS_APPROVAL, NEEDS_AUTH } from "./errors.ts";
@@ -56,6 +59,8 @@ export interface Upstreams {
   refresh(server?: string): Promise<void>;
   /** Takes what another gateway has read from a server of the same definition, where that is newer than what is known. */
   adopt(server: string, listed: unknown): Promise<void>;
+  /** Looks again whether a server may be used that waits for a person, and if so asks it for its tools. */
+  recheck(server: string): Promise<void>;
   /** Resolves once no server is being asked for its tools. */
   settled(): Promise<void>;
   /**
@@ -148,6 +153,10 @@ export const upstreams: PluginFactory<
       async adopt(server, listed) {
         await fleet?.adopt(server, listed);
       },
+      async recheck(server) {
+        const config = fleet?.status(server)?.config;
+        if (config && !(await holdBack(gateway, config))) await fleet?.release(server);
+      },
       async settled() {
         await fleet?.settled();
       },
@@ -201,17 +210,9 @@ export const upstreams: PluginFactory<
       "tool:discover"(tool) {
         if (!tool.builtin) applyDefinition(tool, fleet?.status(tool.server)?.config);
       },
-      async resolve(call) {
+      resolve(call) {
         // The first call may come before its server has said what it has. Then it is asked, and waited for.
-        if (call.tool || gateway.catalog.tool(call.toolId)) return;
-        const server = call.toolId.slice(0, Math.max(0, call.toolId.indexOf(":")));
-        const before = fleet?.status(server);
-        if (!before || before.listedAt !== undefined) return;
-        // One that has just failed is not started again for every call.
-        if (before.status !== "error" || fleet?.link(server)?.retryInMs === 0) await fleet?.ask(server);
-        const after = fleet?.status(server);
-        const kind = after && after.listedAt === undefined ? unusable[after.status] : undefined;
-        if (kind) throw new GatewayError(kind, after?.reason ?? "", { data: { server } });
+        return call.tool || gateway.catalog.tool(call.toolId) ? undefined : look(call);
       },
       policy({ tool }) {
         // Where there are no rules, nobody else would keep it from being called.
@@ -230,16 +231,25 @@ export const upstreams: PluginFactory<
         const timeoutMs = gateway.services.timeouts
           ? NEVER_MS
           : fleet?.status(call.tool.server)?.config.callTimeoutMs;
-        const { tool, args, signal, meta } = call;
-        const client = gateway.services.clients?.of(call);
-        const onProgress = (progress: Progress): void => call.report(progress);
-        call.result = await throughQuestions(
-          (input) => link.call(tool.name, args, { signal, onProgress, meta, timeoutMs, client, input }),
-          { server: tool.server, client, input: call.input, signal },
-        );
+        const { tool, args } = call;
+        const meta = metaWithContext(call.meta, gateway.services.telemetry?.contextOf(call));
+        const options = new ToolCall(call, tool.server, meta, timeoutMs, gateway.services.clients);
+        const send = (input: CallInput | undefined) => link.call(tool.name, args, options.with(input));
+        call.result = await throughQuestions(send, options);
       },
       close: () => fleet?.close(),
     };
+
+    async function look(call: Call): Promise<void> {
+      const server = call.toolId.slice(0, Math.max(0, call.toolId.indexOf(":")));
+      const before = fleet?.status(server);
+      if (!before || before.listedAt !== undefined) return;
+      // One that has just failed is not started again for every call.
+      if (before.status !== "error" || fleet?.link(server)?.retryInMs === 0) await fleet?.ask(server);
+      const after = fleet?.status(server);
+      const kind = after && after.listedAt === undefined ? unusable[after.status] : undefined;
+      if (kind) throw new GatewayError(kind, after?.reason ?? "", { data: { server } });
+    }
   },
 });
 

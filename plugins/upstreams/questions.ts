@@ -7,8 +7,8 @@ import { QUESTION_REFUSED, UPSTREAM_PROTOCOL } from "./errors.ts";
 export interface Asking {
   /** The name of the server, for messages. */
   readonly server: string;
-  readonly client: Client | undefined;
-  readonly input: CallInput | undefined;
+  readonly client?: Client | undefined;
+  readonly input?: CallInput | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -30,38 +30,39 @@ export function isQuestion(result: { readonly resultType?: unknown }): boolean {
  */
 export async function throughQuestions<T extends { readonly resultType?: unknown }>(
   send: (input: CallInput | undefined) => Promise<T>,
-  { server, client, input, signal }: Asking,
+  asking: Asking,
 ): Promise<T> {
+  const { server } = asking;
   let hasOpened = false;
-  const ask = async (next: CallInput | undefined): Promise<T> => {
+  let next = asking.input;
+  for (let round = 0; ; ) {
+    let result: T;
     try {
-      return await send(next);
+      result = await send(next);
     } catch (thrown) {
+      const { client, signal } = asking;
       const pages = client && !hasOpened ? pagesIn(thrown) : undefined;
       if (!client || !pages) throw client ? lacking(thrown) : thrown;
       // Once: whoever has not done there yet what is to be done is told so, and not asked over and over.
       hasOpened = true;
       const answers = Object.values(await answersOf(client, pages, { server, signal }));
       if (!answers.every((answer) => (answer as JsonObject)["action"] === "accept")) throw thrown;
-      return ask(next);
+      continue;
     }
-  };
-  let result = await ask(input);
-  for (let round = 0; isQuestion(result); round++) {
+    if (!isQuestion(result)) return result;
+    const { client, signal } = asking;
     if (client?.era === "modern") return result;
     if (!client) {
       const message = `The server "${server}" asks for input, and there is no client that could give it.`;
       throw new GatewayError(QUESTION_REFUSED, message, { data: { sent: false } });
     }
-    if (round >= MAX_ROUNDS) {
+    if (round++ >= MAX_ROUNDS) {
       const message = `The server "${server}" has asked for input ${MAX_ROUNDS} times and still does not answer.`;
       throw new GatewayError(UPSTREAM_PROTOCOL, message);
     }
     const { inputRequests, requestState } = result as JsonObject;
-    const responses = await answersOf(client, inputRequests, { server, signal });
-    result = await ask({ responses, state: requestState });
+    next = { responses: await answersOf(client, inputRequests, { server, signal }), state: requestState };
   }
-  return result;
 }
 
 /** One after another: a person reads one question at a time. */

@@ -1,6 +1,7 @@
 import type { JSONRPCMessage, RequestId, Transport } from "@modelcontextprotocol/client";
-import { GatewayError, isJsonObject } from "../../core/mod.ts";
+import { GatewayError, isJsonObject, type JsonObject } from "../../core/mod.ts";
 import { faultOf } from "./_foreign-json.ts";
+import { answeredWith, type RpcError } from "./_mcp-errors.ts";
 import { type Child, type ChildCommand, startChild } from "./child.ts";
 import { RESPONSE_TOO_DEEP, RESPONSE_TOO_LARGE, UPSTREAM_CLOSED, UPSTREAM_PROTOCOL } from "./errors.ts";
 import { type LineLimits, lineReader } from "./lines.ts";
@@ -19,8 +20,16 @@ export interface StdioCounters {
   forbidden: number;
 }
 
+/** Whoever waits for the answer to one request. Exactly one of both is called, unless the request is taken back. */
+export interface Exchange {
+  answered(result: JsonObject): void;
+  failed(thrown: unknown): void;
+}
+
 /** The transport of the protocol over a process's standard input and output. */
 export interface StdioTransport extends Transport {
+  /** Sends a request whose answer goes past `onmessage`. When the connection ends before, nobody is told here. */
+  exchange(message: JSONRPCMessage & { readonly id: RequestId }, waiting: Exchange): void;
   /** The process's id, once it is started. */
   readonly pid: number | null;
   /** The last of what it wrote to its error output. For a person to read: it may hold anything. */
@@ -49,7 +58,7 @@ export function stdioTransport(command: ChildCommand, limits: LineLimits = messa
     forbidden: 0,
   };
   const decoder = new TextDecoder("utf-8", { fatal: true });
-  const pending = new Set<RequestId>();
+  const pending = new Map<RequestId, Exchange | undefined>();
   let starting: Promise<Child> | undefined;
   let child: Child | undefined;
   let closed = false;
@@ -74,10 +83,17 @@ export function stdioTransport(command: ChildCommand, limits: LineLimits = messa
       child = await starting;
     },
     async send(message) {
-      if (closed || !child) throw new GatewayError(UPSTREAM_CLOSED, "The server's process is not running.");
+      if (closed || !child) throw notRunning();
       const text = `${JSON.stringify(message)}\n`;
       note(message);
       await child.write(text);
+    },
+    exchange(message, waiting) {
+      if (closed || !child) return waiting.failed(notRunning());
+      pending.set(message.id, waiting);
+      child.post(`${JSON.stringify(message)}\n`, (error) => {
+        if (pending.delete(message.id)) waiting.failed(error);
+      });
     },
     async close() {
       finish();
@@ -120,7 +136,7 @@ export function stdioTransport(command: ChildCommand, limits: LineLimits = messa
   /** Remembers which requests are under way, so that no answer reaches a caller it is not for. */
   function note(message: JSONRPCMessage): void {
     if (!("method" in message)) return;
-    if ("id" in message) pending.add(message.id);
+    if ("id" in message) pending.set(message.id, undefined);
     else if (message.method === "notifications/cancelled") {
       pending.delete((message.params as { requestId?: RequestId } | undefined)?.requestId as RequestId);
     }
@@ -154,13 +170,22 @@ export function stdioTransport(command: ChildCommand, limits: LineLimits = messa
       // What a request or a notification holds is used by others; an answer is checked where it is used.
       if (faultOf(message) === undefined) deliver(message);
       else counters.forbidden++;
-    } else if (!pending.delete(message["id"] as RequestId)) counters.unmatched++;
-    else deliver(answer(message));
+    } else settle(message["id"] as RequestId, message);
+  }
+
+  function settle(id: RequestId, message: JsonObject): void {
+    const waiting = pending.get(id);
+    if (!pending.delete(id)) counters.unmatched++;
+    else if (!waiting) deliver(answer(message));
+    else if (isJsonObject(message["result"]) && !hasError(message)) waiting.answered(message["result"]);
+    else waiting.failed(answeredWith(errorOf(message)));
   }
 
   function refuse(id: RequestId | undefined, kind: typeof UPSTREAM_PROTOCOL, message: string): void {
     const error = new GatewayError(kind, message);
+    const waiting = pending.get(id as RequestId);
     if (id === undefined || !pending.delete(id)) transport.onerror?.(error);
+    else if (waiting) waiting.failed(error);
     // As an object of ours it cannot be mistaken for what a server says of its own error.
     else deliver({ jsonrpc: "2.0", id, error: { code: INTERNAL_ERROR, message, data: error } });
   }
@@ -175,23 +200,32 @@ export function stdioTransport(command: ChildCommand, limits: LineLimits = messa
 }
 
 /** An answer in the exact form: with a key too many, it would be taken for no answer at all and waited for in vain. */
-function answer({ id, result, error }: Record<string, unknown>): object {
-  if (error === undefined || error === null) {
-    if (isJsonObject(result)) return { jsonrpc: "2.0", id, result };
+function answer(message: JsonObject): object {
+  const { id, result } = message;
+  if (isJsonObject(result) && !hasError(message)) return { jsonrpc: "2.0", id, result };
+  return { jsonrpc: "2.0", id, error: errorOf(message) };
+}
+
+function hasError({ error }: JsonObject): boolean {
+  return error !== undefined && error !== null;
+}
+
+function errorOf(answer: JsonObject): RpcError {
+  if (!hasError(answer)) {
     const message = "The answer holds neither a result nor an error.";
-    const data = new GatewayError(UPSTREAM_PROTOCOL, message);
-    return { jsonrpc: "2.0", id, error: { code: INTERNAL_ERROR, message, data } };
+    return { code: INTERNAL_ERROR, message, data: new GatewayError(UPSTREAM_PROTOCOL, message) };
   }
+  const { error } = answer;
   const { code, message, data } = isJsonObject(error)
     ? error
     : { code: undefined, message: error, data: undefined };
   return {
-    jsonrpc: "2.0",
-    id,
-    error: {
-      code: Number.isSafeInteger(code) ? code : INTERNAL_ERROR,
-      message: typeof message === "string" ? message : "unknown",
-      ...(data === undefined ? {} : { data }),
-    },
+    code: Number.isSafeInteger(code) ? (code as number) : INTERNAL_ERROR,
+    message: typeof message === "string" ? message : "unknown",
+    ...(data === undefined ? {} : { data }),
   };
+}
+
+function notRunning(): GatewayError {
+  return new GatewayError(UPSTREAM_CLOSED, "The server's process is not running.");
 }

@@ -1,8 +1,11 @@
 import { dirname, resolve } from "node:path";
 import { type Call, GatewayError, type ToolResult } from "../../../core/mod.ts";
 import { requestMeta } from "../../guard/request-meta.ts";
+import { redactor, redactResult } from "../../logs/redact.ts";
+import { secretArguments } from "../../logs/secrets.ts";
 import { thisMachine } from "../../sources/machine.ts";
 import { fillIn } from "../../sources/variables.ts";
+import type { TraceContext } from "../../telemetry/trace-context.ts";
 import { MISSING_VARIABLE } from "../errors.ts";
 import { shownUrl } from "../http-errors.ts";
 import { adapterOf, credentialsOf, envVarOf } from "./adapter.ts";
@@ -33,9 +36,17 @@ export interface LiveAdapter {
   load(onFault: (place: string, thrown: unknown) => void): Promise<readonly BuiltOperation[]>;
   /** The request that a call would send, without anything secret. */
   show(plan: Plan, call: Call): Promise<PreparedRequest["shown"]>;
-  /** Sends it. */
-  execute(plan: Plan, call: Call, isTimed: boolean): Promise<ToolResult>;
+  /** Sends it. What the API says of a failure is without the secrets that it was sent. */
+  execute(plan: Plan, call: Call, context: SendContext): Promise<ToolResult>;
   close(): Promise<void>;
+}
+
+/** What is known of a call besides itself. */
+export interface SendContext {
+  /** Whether somebody else ends it when it takes too long. */
+  readonly isTimed: boolean;
+  /** Where it belongs to. */
+  readonly trace: TraceContext | undefined;
 }
 
 /** What a live adapter is made with. */
@@ -100,16 +111,19 @@ export function createLiveAdapter({
       }
     },
     show: async (plan, call) => (await prepared(plan, call, true)).shown,
-    async execute(plan, call, isTimed) {
+    async execute(plan, call, { isTimed, trace }) {
       const request = await prepared(plan, call, false);
+      const redact = redactor([...request.secrets, ...secretArguments(call.args)]);
       const url = addressOf(request);
       const asked = call.meta[requestMeta.timeoutMs];
       const own = isTimed ? NEVER_MS : timeoutMs;
       const deadlineMs = typeof asked === "number" && asked >= 1 ? Math.min(own, asked) : own;
-      const answer = await send(client, { ...request, url }, { maxBytes, deadlineMs, signal: call.signal });
+      const headers = { ...trace, ...request.headers };
+      const limits = { maxBytes, deadlineMs, signal: call.signal };
+      const answer = await send(client, { ...request, headers, url }, limits);
       // The next call asks for a new one; this one may not have been meant to be sent twice.
       if (answer.status === 401) tokens.forget();
-      return resultOf(answer, `${id}:${call.tool?.name}`, shownUrl(url));
+      return redactResult(resultOf(answer, `${id}:${call.tool?.name}`, shownUrl(url)), redact);
     },
     close: () => client.close(),
   };

@@ -132,7 +132,10 @@ export const openapi: PluginFactory<"openapi", OpenApiOptions, Required<OpenApiO
           };
           return;
         }
-        call.result = await adapter.execute(plan, call, gateway.services.timeouts !== undefined);
+        call.result = await adapter.execute(plan, call, {
+          isTimed: gateway.services.timeouts !== undefined,
+          trace: gateway.services.telemetry?.contextOf(call),
+        });
       },
       async close() {
         await Promise.all([...live.values()].map((adapter) => adapter.close()));

@@ -1,5 +1,6 @@
 import type { Buffer } from "node:buffer";
 import { GatewayError, type JsonObject, version } from "../../../core/mod.ts";
+import { fromHeaders } from "../../logs/secrets.ts";
 import { writeBody } from "./body-bytes.ts";
 import type { Plan } from "./plan.ts";
 import { filledServer, joined } from "./servers.ts";
@@ -33,6 +34,8 @@ export interface PreparedRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: Buffer | undefined;
+  /** What must not be seen in anything that is said of it. */
+  readonly secrets: readonly string[];
   /** The same for a person to look at: nothing secret is in it. */
   readonly shown: {
     readonly method: string;
@@ -94,8 +97,13 @@ export function prepareRequest(plan: Plan, given: JsonObject, context: RequestCo
     url: withQuery(base, [...query, ...proved]),
     headers: Object.fromEntries([...headers].map(([name, [value]]) => [name, value])),
     body: body?.bytes,
+    secrets: [...fromHeaders(context.headers), ...proofs.flatMap(proofSecrets)],
     shown,
   };
+}
+
+function proofSecrets({ name, value }: Proof): readonly string[] {
+  return fromHeaders({ [name]: value });
 }
 
 const HIDDEN = "***";
