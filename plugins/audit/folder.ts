@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { fileSink } from "./file.ts";
@@ -13,10 +14,17 @@ export interface AuditFolder {
 }
 
 const DAY_MS = 86_400_000;
-const PATTERN = /^\d{8}T\d{6}Z-(\d+)\.jsonl$/;
+const PATTERN = /^\d{8}T\d{6}Z-(\d+)(?:-[0-9a-f]+)?\.jsonl$/;
 
-/** The same for everything in this process. Two processes never write to one file, so that neither spoils the other's. */
-const ownName = `${new Date().toISOString().replace(/[-:]|\.\d+/g, "")}-${process.pid}.jsonl`;
+/**
+ * The same for everything in this process. Two processes never write to one file, so that neither spoils the other's;
+ * in two containers both may have the same number.
+ */
+const ownName = [
+  new Date().toISOString().replace(/[-:]|\.\d+/g, ""),
+  process.pid,
+  `${randomBytes(4).toString("hex")}.jsonl`,
+].join("-");
 
 /**
  * Appends records to a file of this process in a folder of such files. Nothing is made or removed before there is a

@@ -10,6 +10,7 @@ const benchmarks: Readonly<Record<string, () => Promise<void>>> = {
   quality: async () => (await import("./quality.ts")).quality(),
   search: async () => (await import("./search.ts")).search(),
   types: async () => (await import("./types.ts")).types(),
+  targets: async () => (await import("./targets.ts")).targets(),
 };
 
 const names = process.argv.slice(2);

@@ -60,7 +60,7 @@ describe("without options, records go to a file of the state folder", () => {
     await executed(await createGateway({ plugins: [audit(), box] }));
     const [name = "", ...more] = await readdir(folder);
     expect(more).toEqual([]);
-    expect(name).toMatch(new RegExp(`^\\d{8}T\\d{6}Z-${process.pid}\\.jsonl$`));
+    expect(name).toMatch(new RegExp(`^\\d{8}T\\d{6}Z-${process.pid}-[0-9a-f]{8}\\.jsonl$`));
     const text = await readFile(join(folder, name), "utf8");
     expect(
       text
@@ -148,7 +148,7 @@ describe("old files", () => {
   async function afterOneRecord(options: object): Promise<string[]> {
     await executed(await createGateway({ plugins: [audit(options), box] }));
     return (await readdir(folder)).filter(
-      (name) => !name.endsWith(`-${process.pid}.jsonl`) || name.startsWith("2001"),
+      (name) => !name.includes(`-${process.pid}-`) || name.startsWith("2001"),
     );
   }
 
@@ -156,7 +156,7 @@ describe("old files", () => {
     const kept = [
       await old(`20010101T000001Z-${dead}.jsonl`, 29),
       // Its process lives, so it may still be written to.
-      await old(`20010101T000000Z-${process.pid}.jsonl`, 99),
+      await old(`20010101T000000Z-${process.pid}-0a.jsonl`, 99),
       await old("notes.jsonl", 99),
       await old("20010101T000000Z-5.jsonl.bak", 99),
     ];
