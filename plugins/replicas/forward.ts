@@ -27,6 +27,8 @@ export interface ForwardOptions {
   /** Such as `http://10.0.0.7:8080`. */
   readonly origin: string;
   readonly from: string;
+  /** What it says, where that was read already. */
+  readonly body?: string | undefined;
 }
 
 /**
@@ -36,7 +38,7 @@ export interface ForwardOptions {
 export function forward(
   request: IncomingMessage,
   response: ServerResponse,
-  { origin, from }: ForwardOptions,
+  { origin, from, body }: ForwardOptions,
 ): Promise<"answered" | "gone" | "lost"> {
   return new Promise((resolve) => {
     const target = new URL(origin);
@@ -44,7 +46,12 @@ export function forward(
     const passed = send(target, {
       path: request.url ?? "/",
       method: request.method ?? "GET",
-      headers: { ...passable(request.headers), host: target.host, [FORWARDED]: from },
+      headers: {
+        ...passable(request.headers),
+        host: target.host,
+        [FORWARDED]: from,
+        ...(body !== undefined && { "content-length": Buffer.byteLength(body) }),
+      },
       // A connection that was kept may end at any moment, and then nobody knew whether anything was done.
       agent: false,
     });
@@ -76,7 +83,8 @@ export function forward(
     // A client that goes takes its request with it.
     response.once("close", () => passed.destroy());
     request.once("error", () => passed.destroy());
-    request.pipe(passed);
+    if (body === undefined) request.pipe(passed);
+    else passed.end(body);
   });
 }
 

@@ -4,10 +4,13 @@ import { networkInterfaces } from "node:os";
 import { FORWARDED, forward } from "./forward.ts";
 import type { Replicas } from "./mod.ts";
 
-/** Where the sessions of clients of the older era are, among the replicas. */
+/**
+ * Where the sessions of clients of the older era are among the replicas, and the calls that wait for a client of the
+ * newer one to come back.
+ */
 export interface SessionHomes {
-  /** Says that a session has begun here. */
-  begin(session: string): Promise<void>;
+  /** Says that a session has begun here, which is known for a week or so long. */
+  begin(session: string, forMs?: number): Promise<void>;
   /**
    * Finds out where a session is that is not known here, and has the request answered there.
    *
@@ -20,6 +23,7 @@ export interface SessionHomes {
     session: string,
     request: IncomingMessage,
     response: ServerResponse,
+    body?: string,
   ): Promise<"here" | "gone" | "lost" | "answered">;
   close(): void;
 }
@@ -52,7 +56,7 @@ export function createSessionHomes({ url, replicas, beatMs = BEAT_MS }: SessionH
   };
 
   return {
-    async begin(session) {
+    async begin(session, forMs = SESSION_MS) {
       const { commons } = replicas() ?? {};
       if (!commons) return;
       const isFirst = timer === undefined;
@@ -61,10 +65,10 @@ export function createSessionHomes({ url, replicas, beatMs = BEAT_MS }: SessionH
       // While it cannot be said, the session is known here and nowhere else.
       await Promise.all([
         isFirst ? beat() : undefined,
-        commons.hold(`session:${session}`, self, SESSION_MS),
+        commons.hold(`session:${session}`, self, forMs),
       ]).catch(() => {});
     },
-    async route(session, request, response) {
+    async route(session, request, response, body) {
       const { commons } = replicas() ?? {};
       if (!commons) return "here";
       if (!SESSION.test(session)) return "gone";
@@ -80,7 +84,7 @@ export function createSessionHomes({ url, replicas, beatMs = BEAT_MS }: SessionH
       }
       // Whoever was sent here was sent to the wrong one, and would be sent around in a circle.
       if (address === undefined || request.headers[FORWARDED] !== undefined) return "gone";
-      return forward(request, response, { origin: address, from: self });
+      return forward(request, response, { origin: address, from: self, body });
     },
     close() {
       clearInterval(timer);

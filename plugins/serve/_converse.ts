@@ -33,6 +33,7 @@ export async function converse(handler: Handler, conversed: Conversed, talk: Tal
     const requestState = talk.suspended.keep(dialogue, conversed);
     if (requestState !== undefined) {
       dialogue.suspend();
+      await talk.onSuspended?.(requestState);
       return { resultType: "input_required", inputRequests, requestState };
     }
     dialogue.refuse(full());

@@ -16,6 +16,7 @@ import { checkParams, type MirroredParam, mirroredParams } from "./_http-params.
 import { malformed, notAllowed, Refusal, refuse } from "./_http-refusal.ts";
 import { acceptedOf, createReply, type ReplyLimits } from "./_http-reply.ts";
 import { type MessageLimits, readJson } from "./_http-request.ts";
+import { ownStateOf, placeOfState } from "./_input.ts";
 import type { AskLimits } from "./_served-client.ts";
 import { createSession, createSessions, type Session } from "./_session.ts";
 import { createTalk } from "./_talk.ts";
@@ -77,7 +78,7 @@ export function createEndpoint({
   ...parts
 }: EndpointParts): Endpoint {
   const sessions = createSessions();
-  const talk = createTalk(asking);
+  const talk = createTalk(asking, async (state) => homes?.begin(placeOfState(state), talk.limits.answerMs));
   const exchanges = new Map<Exchange, Promise<void>>();
   let mirrored: Mirrored | undefined;
   let isClosing = false;
@@ -112,6 +113,7 @@ export function createEndpoint({
     const known = sessions.get(id) ?? createSession();
     const { requests, modern } = sort(body, request, { id, actor }, known);
     if (requests.length === 0) return void response.writeHead(202).end();
+    if (modern && (await waitsElsewhere(body, request, response))) return;
     goOn();
     const begun = !modern && requests[0]?.method === "initialize" ? sessions.begin(actor.id) : undefined;
     if (begun) await homes?.begin(begun.id);
@@ -134,6 +136,22 @@ export function createEndpoint({
     if (routed === "gone") throw new Refusal(404, "There is no such session. Begin another one.");
     if (routed === "lost") {
       throw new Refusal(502, "The gateway that has this session ended before it answered.");
+    }
+    return routed === "answered";
+  }
+
+  /** Whether the call that a client comes back to waits at another replica, which has answered then. */
+  async function waitsElsewhere(
+    body: unknown,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): Promise<boolean> {
+    const { params } = body as JsonObject;
+    const state = isJsonObject(params) ? ownStateOf(params) : undefined;
+    if (!homes || state === undefined || talk.suspended.has(state)) return false;
+    const routed = await homes.route(placeOfState(state), request, response, JSON.stringify(body));
+    if (routed === "lost") {
+      throw new Refusal(502, "The gateway where this call waited ended before it answered.");
     }
     return routed === "answered";
   }

@@ -20,6 +20,11 @@ export function ownStateOf({ requestState }: JsonObject): string | undefined {
   return requestState.startsWith(OWN_STATE) && !requestState.startsWith(FOREIGN) ? requestState : undefined;
 }
 
+/** Names a state of ours among the replicas of a gateway. */
+export function placeOfState(state: string): string {
+  return `state-${state.slice(OWN_STATE.length)}`;
+}
+
 /** What a request brings for somebody behind us, as it came. */
 export function foreignInputOf({ inputResponses, requestState }: JsonObject): CallInput | undefined {
   if (inputResponses === undefined && requestState === undefined) return undefined;

@@ -18,6 +18,8 @@ export interface Same {
 export interface Suspended {
   /** Keeps a dialogue, and returns by what it can be found; nothing where too many are kept. */
   keep(dialogue: Dialogue, request: Same): string | undefined;
+  /** Whether one is kept here under a state. */
+  has(state: string): boolean;
   /** Gives it back, once, to the request that it belongs to. Throws where there is none. */
   take(state: string, request: Same): Dialogue;
   /** Ends them all: nobody will come back. */
@@ -51,6 +53,7 @@ export function createSuspended({ answerMs, suspended }: AskLimits): Suspended {
       all.set(state, { dialogue, fingerprint: fingerprintOf(request), timer });
       return state;
     },
+    has: (state) => all.has(state),
     take(state, request) {
       const kept = all.get(state);
       if (!kept) {

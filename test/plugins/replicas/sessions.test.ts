@@ -7,7 +7,18 @@ import { replicas } from "../../../plugins/replicas/mod.ts";
 import type { HttpServer } from "../../../plugins/serve/mod.ts";
 import { state } from "../../../plugins/state/mod.ts";
 import { hasRedis, startRedis, type TestRedis } from "../../_helpers/redis.ts";
-import { allOf, answerOf, ask, askModern, messagesOf, served, until, waiting } from "../serve/_http.ts";
+import { form } from "../serve/_asker.ts";
+import {
+  allOf,
+  answerOf,
+  ask,
+  askModern,
+  messagesOf,
+  modernMeta,
+  served,
+  until,
+  waiting,
+} from "../serve/_http.ts";
 import { by, onlyPeople } from "../serve/_people.ts";
 
 const SESSION = "mcp-session-id";
@@ -55,6 +66,37 @@ describe.skipIf(!hasRedis)("a session of the older era (needs Redis)", () => {
     // The newer era has no sessions: whoever is asked answers.
     const modern = await answerOf(askModern(other.url, "tools/call", { name: "which" }, { headers }));
     expect(modern).toMatchObject({ result: { content: [{ text: "other" }] } });
+  });
+
+  test("a call that waits for a client of the newer era goes on where it waits, whoever the client comes back to", async () => {
+    const greet: MetaTool = {
+      name: "greet",
+      inputSchema: { type: "object" },
+      async run(_, { gateway, call }) {
+        const answer = await gateway.services.clients?.of(call)?.ask("elicitation/create", form);
+        return textResult(JSON.stringify(answer));
+      },
+    };
+    const [one, other] = [await replica("one", [greet]), await replica("other", [greet])];
+    const _meta = {
+      ...modernMeta,
+      "io.modelcontextprotocol/clientCapabilities": { elicitation: { form: {} } },
+    };
+    const params = { name: "greet", arguments: {}, _meta };
+    const { result } = await answerOf(askModern(one.url, "tools/call", params));
+    const { inputRequests, requestState } = result as { inputRequests: object; requestState: string };
+    const accepted = { action: "accept", content: { name: "Ada" } };
+    const inputResponses = Object.fromEntries(Object.keys(inputRequests).map((key) => [key, accepted]));
+    const retry = { ...params, inputResponses, requestState };
+    const stranger = await answerOf(askModern(other.url, "tools/call", { ...retry, arguments: { x: 1 } }));
+    expect(stranger).toMatchObject({ error: { data: { reason: "invalid_request_state" } } });
+    const answer = await answerOf(askModern(other.url, "tools/call", retry));
+    expect(answer).toMatchObject({ result: textResult(JSON.stringify(accepted)) });
+    // Once is once, wherever it is asked.
+    for (const { url } of [one, other]) {
+      const again = await answerOf(askModern(url, "tools/call", retry));
+      expect(again).toMatchObject({ error: { data: { reason: "invalid_request_state" } } });
+    }
   });
 
   test("is its actor's alone, at every replica", async () => {
