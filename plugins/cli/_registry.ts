@@ -3,7 +3,7 @@ import { createCache, fileStorage } from "../cache/mod.ts";
 import { createRegistryClient, type RegistryClient } from "../registry/client.ts";
 import type { RegistryEntry } from "../registry/entry.ts";
 import { REGISTRY_NOT_FOUND, REGISTRY_UNAVAILABLE } from "../registry/errors.ts";
-import { createMirror, type Mirror } from "../registry/mirror.ts";
+import { createMirror, type Mirror, type MirrorParts } from "../registry/mirror.ts";
 import { shownRegistry } from "../registry/options.ts";
 import { cacheFolder } from "../state/mod.ts";
 import { waitingLine } from "./_servers.ts";
@@ -25,13 +25,16 @@ export interface Registries {
 }
 
 /** Opens the registries that were named, by the option or by `TOOLPIPE_REGISTRIES`; else the official one. */
-export async function openRegistries({ registry }: { registry?: string | undefined }): Promise<Registries> {
+export async function openRegistries(
+  { registry }: { registry?: string | undefined },
+  shared?: MirrorParts["shared"],
+): Promise<Registries> {
   if (registry === "") throw usageError("The option --registry needs a value.");
   const named = (registry ?? process.env["TOOLPIPE_REGISTRIES"] ?? "").split(/[\s,]+/).filter(Boolean);
   // What cannot be kept is asked for again.
   const cache = createCache({ storage: await fileStorage(cacheFolder()), onTrouble: () => {} });
   const client = createRegistryClient(named.length > 0 ? { registries: named } : {}, { cache });
-  return { client, mirror: createMirror({ client }) };
+  return { client, mirror: createMirror({ client, shared }) };
 }
 
 /** An entry, and what a person should know of where it comes from. */

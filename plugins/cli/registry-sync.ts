@@ -1,11 +1,13 @@
 import type { CommandDef } from "citty";
-import type { SyncReport } from "../registry/mirror.ts";
+import type { MirrorParts, SyncReport } from "../registry/mirror.ts";
 import { shownRegistry } from "../registry/options.ts";
 import { command } from "./_command.ts";
+import { loadCliConfig, withGateway } from "./_gateway.ts";
 import { untilInterrupted } from "./_interrupt.ts";
 import { output } from "./_output.ts";
 import { openRegistries, registryArgs } from "./_registry.ts";
 import { counted } from "./_shown.ts";
+import { usageError } from "./_usage.ts";
 
 /** Some registry could not be asked. */
 const FAILED = 3;
@@ -17,37 +19,57 @@ export const sync: CommandDef = command({
   args: {
     full: { type: "boolean", description: "Ask for everything again" },
     json: { type: "boolean", description: "Print JSON" },
+    config: {
+      type: "string",
+      description: "A config whose gateways share a Redis: then they share the copy too",
+      valueHint: "FILE",
+    },
     ...registryArgs,
   },
-  async run(given) {
-    const { mirror } = await openRegistries(given);
-    return untilInterrupted(async (signal) => {
-      const progress = progressLine();
-      const synced = await mirror
-        .sync({
-          full: given.full,
-          signal,
-          onProgress: ({ registry, servers }) =>
-            progress.show(`${shownRegistry(registry)}: ${counted(servers, "server")} …`),
-        })
-        .catch((thrown: unknown) => {
-          if (!signal.aborted) throw thrown;
-          return undefined;
-        })
-        .finally(() => progress.end());
-      if (!synced) {
-        process.stderr.write("Interrupted. The next sync goes on from here.\n");
-        return FAILED;
-      }
-      const { reports, troubles } = synced;
-      const shown = reports.map((report) => ({ ...report, registry: shownRegistry(report.registry) }));
-      const failures = troubles.map(({ message, data }) => ({ registry: data["registry"], message }));
-      output(given.json, { synced: shown, failed: failures }, () => shown.map(describe).join(""));
-      if (!given.json) for (const { message } of failures) process.stderr.write(`✗ ${message}\n`);
-      return failures.length > 0 ? FAILED : 0;
+  async run({ config, ...given }) {
+    if (config === undefined) return synced(given, undefined);
+    return withGateway(await loadCliConfig({ config }), ({ services: { state, cache } }) => {
+      if (!state?.manyMachines)
+        throw usageError(`The gateways of ${config} share no Redis; leave --config out.`);
+      return synced(given, cache);
     });
   },
 });
+
+interface SyncArgs {
+  readonly full?: boolean | undefined;
+  readonly json?: boolean | undefined;
+  readonly registry?: string | undefined;
+}
+
+async function synced(given: SyncArgs, shared: MirrorParts["shared"]): Promise<number> {
+  const { mirror } = await openRegistries(given, shared);
+  return untilInterrupted(async (signal) => {
+    const progress = progressLine();
+    const done = await mirror
+      .sync({
+        full: given.full,
+        signal,
+        onProgress: ({ registry, servers }) =>
+          progress.show(`${shownRegistry(registry)}: ${counted(servers, "server")} …`),
+      })
+      .catch((thrown: unknown) => {
+        if (!signal.aborted) throw thrown;
+        return undefined;
+      })
+      .finally(() => progress.end());
+    if (!done) {
+      process.stderr.write("Interrupted. The next sync goes on from here.\n");
+      return FAILED;
+    }
+    const { reports, troubles } = done;
+    const shown = reports.map((report) => ({ ...report, registry: shownRegistry(report.registry) }));
+    const failures = troubles.map(({ message, data }) => ({ registry: data["registry"], message }));
+    output(given.json, { synced: shown, failed: failures }, () => shown.map(describe).join(""));
+    if (!given.json) for (const { message } of failures) process.stderr.write(`✗ ${message}\n`);
+    return failures.length > 0 ? FAILED : 0;
+  });
+}
 
 function describe(report: SyncReport): string {
   const { registry, total, added, changed, deprecated, deleted, dropped, isResumed, isWhole } = report;

@@ -107,6 +107,7 @@ export const serverDiscovery: PluginFactory<"server-discovery", ServerDiscoveryO
     order: "post",
     options: options as v.GenericSchema<ServerDiscoveryOptions, Checked>,
     async setup(gateway, { registries, rateLimits, warm, allowPrivate }) {
+      const { services } = gateway;
       const { folder, ...lasting } = toolCacheSettings();
       // Who switches the cache off wants nothing to be kept.
       const isOff = gateway.plugins.includes("cache") && !gateway.services.cache;
@@ -120,7 +121,7 @@ export const serverDiscovery: PluginFactory<"server-discovery", ServerDiscoveryO
       const service = createDiscoveryService({
         ...enriching,
         cache,
-        registry: rankedRegistry(client),
+        registry: rankedRegistry(client, services.state?.manyMachines ? services.cache : undefined),
         rateLimits,
         allowPrivate,
         configuredServers: () => connectable(gateway),

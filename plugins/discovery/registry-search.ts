@@ -1,6 +1,7 @@
 import { GatewayError } from "../../core/mod.ts";
 import type { RegistryClient } from "../registry/client.ts";
 import type { RegistryEntry } from "../registry/entry.ts";
+import type { MirrorParts } from "../registry/mirror.ts";
 import { normalise } from "../sources/normalise.ts";
 import type { ServerConfig } from "../sources/server-config.ts";
 import { fromServerJson, waysOf } from "../sources/server-json.ts";
@@ -51,7 +52,7 @@ const none = { entries: [], troubles: [] };
  * The search that people get: in the copy of the registries on this machine where there is one and it will do, else
  * in the registries themselves.
  */
-export function rankedRegistry(client: RegistryClient): RegistrySearch {
+export function rankedRegistry(client: RegistryClient, shared?: MirrorParts["shared"]): RegistrySearch {
   return {
     async search(query, { useCache = true, limit = MOST, signal } = {}) {
       const [{ findLocal, findRemote }, { createMirror }] = await Promise.all([
@@ -63,7 +64,7 @@ export function rankedRegistry(client: RegistryClient): RegistrySearch {
         search: (text, options) => client.search(text, { ...options, useCache }),
       };
       const local = useCache
-        ? await findLocal(createMirror({ client }), query, { limit, signal })
+        ? await findLocal(createMirror({ client, shared }), query, { limit, signal })
         : undefined;
       const { hits, troubles } = local ?? (await findRemote(asked, query, { limit, signal }));
       return { entries: hits.map(({ entry }) => entry), troubles };

@@ -27,7 +27,11 @@ export function idOf(registry: string): string {
 /** Reads the snapshot of a registry; nothing where there is none that can be read. */
 export async function readSnapshot(folder: string, registry: string): Promise<Snapshot | undefined> {
   const text = await ifThere(readFile(fileOf(folder, registry), "utf8"));
-  if (text === undefined) return undefined;
+  return text === undefined ? undefined : parseSnapshot(text, registry);
+}
+
+/** Reads the text of a snapshot; nothing where it is none of this registry. */
+export function parseSnapshot(text: string, registry: string): Snapshot | undefined {
   const [first = "", ...lines] = text.split("\n");
   const header = parseLine(first);
   if (header?.["format"] !== FORMAT || header["registry"] !== registry) return undefined;
@@ -48,13 +52,14 @@ export async function readSnapshot(folder: string, registry: string): Promise<Sn
   };
 }
 
-/** Puts a snapshot in the place of the one before. */
-export async function writeSnapshot(folder: string, snapshot: Snapshot): Promise<void> {
+/** Puts a snapshot in the place of the one before, and returns its text. */
+export async function writeSnapshot(folder: string, snapshot: Snapshot): Promise<string> {
   const { registry, entries, since, syncedAt } = snapshot;
   const header = { format: FORMAT, registry, since, syncedAt, count: entries.size };
   const lines = [...entries.values()].map((entry) => `${JSON.stringify(writeEntry(entry))}\n`);
-  const bytes = Buffer.from([`${JSON.stringify(header)}\n`, ...lines].join(""));
-  await replaceFile(fileOf(folder, registry), { bytes, mode: 0o600 });
+  const text = [`${JSON.stringify(header)}\n`, ...lines].join("");
+  await replaceFile(fileOf(folder, registry), { bytes: Buffer.from(text), mode: 0o600 });
+  return text;
 }
 
 /** One line of JSON; nothing where it is not a whole object. */

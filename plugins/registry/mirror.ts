@@ -1,9 +1,10 @@
 import { join } from "node:path";
 import { GatewayError } from "../../core/mod.ts";
+import type { Cache } from "../cache/mod.ts";
 import { cacheFolder } from "../state/mod.ts";
 import { keepLatest, merge, nextSince } from "./_merge.ts";
 import { openPart, type Part } from "./_part.ts";
-import { readSnapshot, type Snapshot, writeSnapshot } from "./_snapshot.ts";
+import { idOf, parseSnapshot, readSnapshot, type Snapshot, writeSnapshot } from "./_snapshot.ts";
 import type { RegistryClient } from "./client.ts";
 import type { RegistryEntry } from "./entry.ts";
 import { unavailable } from "./request.ts";
@@ -62,21 +63,32 @@ export interface MirrorParts {
   readonly client: Pick<RegistryClient, "registries" | "pages">;
   /** The person's cache folder by default. */
   readonly folder?: string | undefined;
+  /** What gateways on many machines share: a copy that one of them made is the others' too. */
+  readonly shared?: Pick<Cache, "get" | "set"> | undefined;
   /** Milliseconds since 1970, for tests. */
   readonly now?: () => number;
   /** How large the list of one registry may become; 256,000,000 bytes by default. */
   readonly maxBytes?: number;
 }
 
+/** A copy that nobody has renewed for so long is not worth much. */
+const SHARED_MS = 30 * 86_400_000;
+const textKey = (registry: string): string => `registry-mirror_${idOf(registry)}`;
+const timeKey = (registry: string): string => `registry-mirror-time_${idOf(registry)}`;
+
 /** Makes a mirror of the registries of a client. */
 export function createMirror(parts: MirrorParts): Mirror {
-  const { client, folder = join(cacheFolder(), "registry"), now = Date.now, maxBytes = 256_000_000 } = parts;
+  const {
+    client,
+    folder = join(cacheFolder(), "registry"),
+    now = Date.now,
+    maxBytes = 256_000_000,
+    shared,
+  } = parts;
 
   return {
     async read() {
-      const snapshots = await Promise.all(
-        client.registries.map((registry) => readSnapshot(folder, registry)),
-      );
+      const snapshots = await Promise.all(client.registries.map(newest));
       const there = snapshots.filter((snapshot) => snapshot !== undefined);
       if (there.length === 0) return undefined;
       const all = new Map<string, RegistryEntry>();
@@ -101,8 +113,22 @@ export function createMirror(parts: MirrorParts): Mirror {
     },
   };
 
+  /** What this machine knows, or what another has found out since. */
+  async function newest(registry: string): Promise<Snapshot | undefined> {
+    const own = await readSnapshot(folder, registry);
+    // The time alone first: the text may have many megabytes.
+    const at = await shared?.get(timeKey(registry), { stored: true });
+    if (typeof at !== "number" || at <= (own?.syncedAt ?? 0)) return own;
+    const text = await shared?.get(textKey(registry), { stored: true });
+    const other = typeof text === "string" ? parseSnapshot(text, registry) : undefined;
+    if (!other || other.syncedAt <= (own?.syncedAt ?? 0)) return own;
+    // Where this machine cannot keep it, it is fetched again.
+    await writeSnapshot(folder, other).catch(() => {});
+    return other;
+  }
+
   async function syncOne(registry: string, options: SyncOptions): Promise<SyncReport> {
-    const before = await readSnapshot(folder, registry);
+    const before = await newest(registry);
     const since = options.full ? undefined : before?.since;
     const part = await openPart(folder, registry, since);
     try {
@@ -157,7 +183,9 @@ export function createMirror(parts: MirrorParts): Mirror {
       since: isWhole ? nextSince(merged.entries, startedAt ?? now()) : undefined,
       syncedAt: now(),
     };
-    await writeSnapshot(folder, snapshot);
+    const text = await writeSnapshot(folder, snapshot);
+    await shared?.set(textKey(registry), text, SHARED_MS);
+    await shared?.set(timeKey(registry), snapshot.syncedAt, SHARED_MS);
     await part.remove();
     const { added, changed } = merged;
     const isFull = since === undefined;

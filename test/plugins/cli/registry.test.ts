@@ -2,6 +2,10 @@
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test, vi } from "vitest";
+import { createGateway, loadConfig } from "../../../core/mod.ts";
+import { createMirror, createRegistryClient } from "../../../plugins/registry/mod.ts";
+import { presets } from "../../../presets/mod.ts";
+import { hasRedis, startRedis } from "../../_helpers/redis.ts";
 import { type Finished, runMain } from "../../_helpers/run-cli.ts";
 import { catalogue } from "../registry/_catalogue.ts";
 import { startRegistry, status, type TestRegistry, type Wire, wire } from "../registry/_registry.ts";
@@ -323,6 +327,31 @@ describe("registry sync", () => {
       failed: [],
     });
     expect(code).toBe(0);
+  });
+
+  test.skipIf(!hasRedis)("shares the copy with gateways that share a Redis (needs Redis)", async () => {
+    const { registry, run } = await open([weather]);
+    const redis = await startRedis();
+    const config = join(here.home, "shared.json");
+    await write(here.home, { "shared.json": JSON.stringify({ state: redis.url, mcpServers: {} }) });
+    expect(await run("sync", "--config", config)).toMatchObject({ code: 0, stderr: "" });
+    // Another machine, which never asked the registry.
+    vi.stubEnv("TOOLPIPE_HOME", join(here.home, "elsewhere"));
+    const gateway = await createGateway(await loadConfig({ presets, file: config }));
+    const client = createRegistryClient({ registries: [registry.url] });
+    const { cache } = gateway.services;
+    const known = await createMirror({ client, shared: cache }).read();
+    expect(known?.entries.map(({ name }) => name)).toEqual(["io.github.ann/weather"]);
+    await gateway.close();
+    await redis.stop();
+  });
+
+  test("does not look for a Redis where a config has none", async () => {
+    const { run } = await open([weather]);
+    await write(here.home, { "alone.json": JSON.stringify({ mcpServers: {} }) });
+    const { code, stderr } = await run("sync", "--config", join(here.home, "alone.json"));
+    expect(code).toBe(1);
+    expect(stderr).toContain("share no Redis");
   });
 
   test("ends with 3 where a registry fails", async () => {

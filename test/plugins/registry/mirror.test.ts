@@ -4,6 +4,7 @@ import { appendFile, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { text as readText } from "node:stream/consumers";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { createCache } from "../../../plugins/cache/mod.ts";
 import {
   createMirror,
   createRegistryClient,
@@ -314,5 +315,33 @@ describe("a mirror on a disk that lies", () => {
       await writeFile(join(folder, name), text);
       expect(await mirror.read()).toBeUndefined();
     }
+  });
+});
+
+describe("a copy that gateways share", () => {
+  test("is made once, and known to all", async () => {
+    const registry = await startRegistry(servers(12));
+    const shared = createCache({ onTrouble: () => {} });
+    const one = mirrorOf([registry], await temporaryFolder(), { shared });
+    const other = mirrorOf([registry], await temporaryFolder(), { shared });
+    await one.sync();
+    const asked = registry.requests.length;
+    expect((await entriesOf(other)).size).toBe(12);
+    expect(registry.requests.length).toBe(asked);
+    // It goes on from there.
+    const { reports } = await other.sync();
+    expect(reports).toMatchObject([{ isFull: false, total: 12, added: 0 }]);
+  });
+
+  test("takes the place of an older one on this machine, and of no newer one", async () => {
+    const registry = await startRegistry(servers(3));
+    const shared = createCache({ onTrouble: () => {} });
+    const folder = await temporaryFolder();
+    await mirrorOf([registry], folder, { now: () => NOW - 10 }).sync();
+    const ahead = mirrorOf([registry], await temporaryFolder(), { shared, now: () => NOW + 10 });
+    await ahead.sync();
+    expect((await mirrorOf([registry], folder, { shared }).read())?.syncedAt).toBe(NOW + 10);
+    await mirrorOf([registry], folder, { now: () => NOW + 20 }).sync();
+    expect((await mirrorOf([registry], folder, { shared }).read())?.syncedAt).toBe(NOW + 20);
   });
 });
