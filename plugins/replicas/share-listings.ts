@@ -77,8 +77,11 @@ export function shareListings(gateway: Gateway, commons: Commons): Sharing {
   async function tell(server: string, listed: Readonly<JsonObject>): Promise<void> {
     const hash = String(listed["hash"]);
     untold.set(server, listed);
-    await commons.hold(nameOf(hash), JSON.stringify(listed), KEEP_MS);
-    await commons.tell(TOPIC, JSON.stringify({ from: self, server, hash }));
+    const at = Number(listed["savedAt"]) || 0;
+    // Who could not tell something for a while may come after somebody who has asked the server since.
+    if (await commons.holdNewest(nameOf(hash), JSON.stringify(listed), at, KEEP_MS)) {
+      await commons.tell(TOPIC, JSON.stringify({ from: self, server, hash }));
+    }
     if (untold.get(server) === listed) untold.delete(server);
   }
 

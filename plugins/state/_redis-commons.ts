@@ -15,6 +15,12 @@ interface Listener {
   readonly onReturn: (() => void) | undefined;
 }
 
+const HOLD_NEWEST = `
+if tonumber(redis.call("GET", KEYS[2]) or "0") > tonumber(ARGV[2]) then return 0 end
+redis.call("SET", KEYS[1], ARGV[1], "PX", ARGV[3])
+redis.call("SET", KEYS[2], ARGV[2], "PX", ARGV[3])
+return 1`;
+
 /** What gateways that share a Redis have in common. Whoever listens needs a connection that does nothing else. */
 export function redisCommons({ link, url, prefix }: RedisCommonsParts): Commons & { close(): Promise<void> } {
   const listeners = new Set<Listener>();
@@ -36,6 +42,11 @@ export function redisCommons({ link, url, prefix }: RedisCommonsParts): Commons 
     async hold(name, text, ttlMs) {
       await link.run("written", (redis) => redis.set(`${prefix}${name}`, text, "PX", Math.ceil(ttlMs)));
     },
+    holdNewest: (name, text, at, ttlMs) =>
+      link.run("written", async (redis) => {
+        const keys = [`${prefix}${name}`, `${prefix}${name}:at`];
+        return (await redis.eval(HOLD_NEWEST, 2, ...keys, text, at, Math.ceil(ttlMs))) === 1;
+      }),
     held: (name) => link.run("read", async (redis) => (await redis.get(`${prefix}${name}`)) ?? undefined),
     async storage() {
       const { redisStorage } = await import("../cache/redis-storage.ts");

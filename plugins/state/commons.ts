@@ -11,6 +11,8 @@ export interface Commons {
   listen(topic: string, hear: (message: string) => void, onReturn?: () => void): () => void;
   /** Keeps a text under a name until its time is up. */
   hold(name: string, text: string, ttlMs: number): Promise<void>;
+  /** The same, unless something newer is kept there; false then. */
+  holdNewest(name: string, text: string, at: number, ttlMs: number): Promise<boolean>;
   /** What is kept under a name. */
   held(name: string): Promise<string | undefined>;
   /** Where what can be made again is kept for everybody. To be disposed of by whoever asked for it. */
