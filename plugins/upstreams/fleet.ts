@@ -55,6 +55,8 @@ export interface Fleet {
   discover(which: { readonly name: string } | "missing" | "stale" | "all"): Promise<void>;
   /** Reads the lists of a server that a call waits for, out of turn. A failure is in its status. */
   ask(name: string): Promise<void>;
+  /** Resolves once what a server has said is in the catalog; nothing where nothing is on its way there. */
+  published(name: string): Promise<void> | undefined;
   /** Takes what another gateway has read from a server of the same definition, where that is newer. */
   adopt(name: string, listed: unknown): Promise<void>;
   /** Lets a server be used that waited for a person, and asks it for its tools. */
@@ -74,6 +76,8 @@ interface Ship {
   /** What its last handshake came to. */
   prior: unknown;
   seen: Remembered | undefined;
+  /** Until what it said is in the catalog. */
+  publishing: Promise<void> | undefined;
   /** What the catalog was given of it. */
   offered: readonly [Server, readonly ToolDefinition[]] | undefined;
   /** What the catalog did not take. */
@@ -122,6 +126,7 @@ export function createFleet(parts: FleetParts): Fleet {
       const ship = ships.get(name);
       if (ship && !ship.held) await read(ship);
     },
+    published: (name) => ships.get(name)?.publishing,
     async adopt(name, given) {
       const ship = ships.get(name);
       const listed = rememberedOf(given);
@@ -164,6 +169,7 @@ export function createFleet(parts: FleetParts): Fleet {
       held,
       prior: undefined,
       seen: undefined,
+      publishing: undefined,
       offered: undefined,
       refused: [],
       discovering: undefined,
@@ -259,7 +265,11 @@ export function createFleet(parts: FleetParts): Fleet {
   async function take(ship: Ship, before: Remembered | undefined): Promise<void> {
     if (ship.seen) snapshot?.keep(placeOf(ship.config), ship.seen);
     if (!isDeepStrictEqual(offerOf(before), offerOf(ship.seen))) parts.onOffer?.(ship.config.name);
-    await publish(ship);
+    const publishing = publish(ship).finally(() => {
+      if (ship.publishing === publishing) ship.publishing = undefined;
+    });
+    ship.publishing = publishing;
+    await publishing;
   }
 
   function fail(ship: Ship, thrown: unknown): void {

@@ -243,7 +243,9 @@ export const upstreams: PluginFactory<
     async function look(call: Call): Promise<void> {
       const server = call.toolId.slice(0, Math.max(0, call.toolId.indexOf(":")));
       const before = fleet?.status(server);
-      if (!before || before.listedAt !== undefined) return;
+      if (!before) return;
+      // What it has said may still be on its way into the catalog.
+      if (before.listedAt !== undefined) return fleet?.published(server)?.catch(() => {});
       // One that has just failed is not started again for every call.
       if (before.status !== "error" || fleet?.link(server)?.retryInMs === 0) await fleet?.ask(server);
       const after = fleet?.status(server);

@@ -214,7 +214,8 @@ describe("a client of the newer era", () => {
     update("garden:rose");
     await until(() => heard.length === 1);
     await subscription.close();
-    await until(() => watched.get("garden:rose") === 0);
+    // Deno's fetch keeps a connection for a while after its answer was cancelled, and nobody is told.
+    if (!("Deno" in globalThis)) await until(() => watched.get("garden:rose") === 0);
   });
 
   test("that listens to nothing there is has its stream ended over HTTP, and not where streams are shared", async () => {
