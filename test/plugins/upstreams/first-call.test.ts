@@ -24,7 +24,13 @@ test("a call that comes while what its server said is on its way into the catalo
   });
   const { command, args } = faulty("ok");
   const gateway = await createGateway({
-    plugins: [sources({ mcpServers: { words: { command, args } } }), upstreams(), slow()],
+    plugins: [
+      state({ store: memoryStore() }),
+      approvals(),
+      sources({ mcpServers: { words: { command, args } } }),
+      upstreams(),
+      slow(),
+    ],
   });
   onTestFinished(() => gateway.close({ drainMs: 0 }));
   await expect.poll(() => isSeen, { timeout: 20_000 }).toBe(true);
