@@ -150,7 +150,8 @@ describe("a server over HTTP", () => {
       for (const method of ["initialize", "tools/list"]) {
         const { run, waits, live } = await failsWith(1, verdict, method);
         expect(await run()).toBe(1);
-        expect(waits).toEqual([1_000]);
+        // A request that was reset before its first byte may be made again by the runtime itself, at once.
+        expect(verdict === "reset" ? [[], [1_000]] : [[1_000]]).toContainEqual(waits);
         expect(live.size).toBe(0);
       }
     },
