@@ -9,7 +9,7 @@ import { findSuite, type Revision, revisions } from "./_suite.ts";
 const suite = findSuite();
 const LIMIT_MS = 300_000;
 
-describe.skipIf(!suite)("the conformance suite of the protocol", () => {
+describe.skipIf(!suite)("the conformance suite of the protocol (needs Node 24 with the suite)", () => {
   test.each(["passthrough", "passthrough-older", "anygpt"] as const)(
     "finds nothing new in a server: %s",
     async (target) => {
