@@ -57,7 +57,7 @@ function contentOf({ result }: JsonObject): JsonObject[] {
 describe("a call that outlasts the wait", () => {
   test("is answered with where its result will be, tells its progress there, and is recorded as one call when it ends", async () => {
     const { plugin, call, answer } = slow();
-    const { config: served, over } = config(plugin);
+    const { config: served, over } = config(plugin, { results: { waitMs: 600 } });
     const client = await connectStdio(served);
     const asked = client.request("tools/call", { ...execute, _meta: { progressToken: "mine" } });
     await until(() => call() !== undefined);
