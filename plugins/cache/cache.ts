@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { LRUCache } from "lru-cache";
+import { packBytes, unpackBytes } from "./bytes.ts";
 
 /** Keeps what can be made again: in memory first, in a storage below it. */
 export interface Cache {
@@ -7,6 +8,10 @@ export interface Cache {
   get(key: string, options?: { readonly stored?: boolean }): Promise<unknown>;
   /** Keeps a JSON value for so long. Never rejects: what cannot be kept is made again. */
   set(key: string, value: unknown, ttlMs: number): Promise<void>;
+  /** Bytes that have not expired, if they are there and whole. Nobody holds them but who asked for them. */
+  getBytes(key: string): Promise<Uint8Array | undefined>;
+  /** Keeps bytes for so long, in the storage alone: they are for the next start. Never rejects. */
+  setBytes(key: string, bytes: Uint8Array, ttlMs: number): Promise<void>;
   /** Forgets one key, or all of them. */
   clear(key?: string): Promise<void>;
 }
@@ -39,6 +44,7 @@ interface Entry {
 const FORMAT = "toolpipe-cache-1";
 /** A storage may be shared with others, and only what begins so is ours. */
 const PREFIX = "toolpipe-";
+const NEWLINE = 10;
 /** A hundred years, in seconds: what is kept for longer is kept for ever. */
 const LONGEST_TTL = 3_155_760_000;
 
@@ -55,6 +61,7 @@ export function createCache({ storage, onTrouble, now = Date.now }: CacheParts):
       troubled = true;
     }
   };
+  const expiryOf = (ttlMs: number): number => Math.min(now() + ttlMs, Number.MAX_SAFE_INTEGER);
   const fresh = (entry: Entry | undefined): Entry | undefined =>
     entry && entry.expires > now() ? entry : undefined;
 
@@ -68,11 +75,22 @@ export function createCache({ storage, onTrouble, now = Date.now }: CacheParts):
       return entry?.value;
     },
     async set(key, value, ttlMs) {
-      const entry = { value, expires: Math.min(now() + ttlMs, Number.MAX_SAFE_INTEGER) };
+      const entry = { value, expires: expiryOf(ttlMs) };
       memory.set(key, entry);
-      const ttl = Math.ceil(ttlMs / 1000);
-      const forget = ttl > 0 && ttl < LONGEST_TTL ? { ttl } : {};
-      await attempt(async () => storage?.setItemRaw(nameOf(key), pack(key, entry), forget));
+      await attempt(async () => storage?.setItemRaw(nameOf(key), pack(key, entry), forgetting(ttlMs)));
+    },
+    async getBytes(key) {
+      const kept = await attempt(async () => {
+        const raw = await readRaw(key);
+        const found = raw === undefined ? undefined : unpackBytes(key, bytesOf(raw));
+        if (found && found.expires > now()) return found;
+        if (raw !== undefined) await storage?.removeItem(nameOf(key));
+      });
+      return kept?.bytes;
+    },
+    async setBytes(key, bytes, ttlMs) {
+      const packed = packBytes(key, { bytes, expires: expiryOf(ttlMs) });
+      await attempt(async () => storage?.setItemRaw(nameOf(key), packed, forgetting(ttlMs)));
     },
     async clear(key) {
       if (key === undefined) memory.clear();
@@ -84,16 +102,27 @@ export function createCache({ storage, onTrouble, now = Date.now }: CacheParts):
     },
   };
 
-  async function read(key: string): Promise<Entry | undefined> {
+  async function readRaw(key: string): Promise<unknown> {
     const raw: unknown = await storage?.getItemRaw(nameOf(key));
-    if (raw === null || raw === undefined) return;
     // The storage of files returns some errors instead of throwing them.
     if (raw instanceof Error) throw raw;
+    return raw ?? undefined;
+  }
+
+  async function read(key: string): Promise<Entry | undefined> {
+    const raw = await readRaw(key);
+    if (raw === undefined) return;
     const entry = fresh(unpack(key, raw));
     // Old, torn, damaged or written by another version: it is made again.
     if (!entry) await storage?.removeItem(nameOf(key));
     return entry;
   }
+}
+
+/** What tells a storage that can forget by itself when to. */
+function forgetting(ttlMs: number): { readonly ttl?: number } {
+  const ttl = Math.ceil(ttlMs / 1000);
+  return ttl > 0 && ttl < LONGEST_TTL ? { ttl } : {};
 }
 
 /** A key as a name that no storage objects to, and that a person still recognises. */
@@ -108,24 +137,26 @@ function pack(key: string, { value, expires }: Entry): string {
 }
 
 function unpack(key: string, raw: unknown): Entry | undefined {
-  const text = textOf(raw);
-  const end = text.indexOf("\n");
-  const body = text.slice(end + 1);
-  if (text.slice(0, end) !== hash(body)) return;
+  const bytes = bytesOf(raw);
+  const end = bytes.indexOf(NEWLINE);
+  // As bytes: a text of some megabytes would have to be made into them again to be hashed.
+  const body = bytes.subarray(end + 1);
+  if (end < 0 || bytes.toString("latin1", 0, end) !== hash(body)) return;
   try {
-    const { format, key: ownKey, expires, value } = JSON.parse(body);
+    const { format, key: ownKey, expires, value } = JSON.parse(body.toString("utf8"));
     return format === FORMAT && ownKey === key ? { value, expires: Number(expires) } : undefined;
   } catch {
     return;
   }
 }
 
-function textOf(raw: unknown): string {
-  if (typeof raw === "string") return raw;
-  const isBytes = raw instanceof ArrayBuffer || ArrayBuffer.isView(raw);
-  return isBytes ? new TextDecoder().decode(raw as Uint8Array) : "";
+function bytesOf(raw: unknown): Buffer {
+  if (typeof raw === "string") return Buffer.from(raw);
+  if (raw instanceof ArrayBuffer) return Buffer.from(raw);
+  if (!ArrayBuffer.isView(raw)) return Buffer.alloc(0);
+  return Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength);
 }
 
-function hash(text: string): string {
+function hash(text: string | Uint8Array): string {
   return createHash("sha256").update(text).digest("hex");
 }

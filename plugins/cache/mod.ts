@@ -1,6 +1,3 @@
-import { randomUUID } from "node:crypto";
-import { mkdir, readdir, rename, rm, stat, writeFile } from "node:fs/promises";
-import { join, resolve } from "node:path";
 import * as v from "valibot";
 import {
   defineError,
@@ -11,8 +8,10 @@ import {
 } from "../../core/mod.ts";
 import { cacheFolder } from "../state/mod.ts";
 import { type Cache, type CacheStorage, createCache } from "./cache.ts";
+import { fileStorage } from "./file-storage.ts";
 
 export { type Cache, type CacheParts, type CacheStorage, createCache } from "./cache.ts";
+export { fileStorage } from "./file-storage.ts";
 
 declare module "../../core/gateway.ts" {
   interface Services {
@@ -72,7 +71,7 @@ export const cache: PluginFactory<"cache", CacheOptions, Checked> = definePlugin
     const shared = storage || folder !== undefined ? undefined : await commons?.storage();
     const where = storage ? "" : shared ? " in Redis" : ` in ${place}`;
     const made = createCache({
-      storage: storage ?? shared ?? (await fileStorage(place)),
+      storage: storage ?? shared ?? fileStorage(place),
       onTrouble: (cause) => gateway.report(unavailable(cause, where)),
     });
     gateway.services.cache = { ...made, ttlMs: ttl * 1000 };
@@ -88,41 +87,4 @@ function unavailable(cause: unknown, where: string): GatewayError {
     `The cache${where} cannot be read or written${reason}; it works in memory only.`,
     { cause },
   );
-}
-
-const DRAFT = ".draft";
-const HOUR_MS = 3_600_000;
-
-/** The files of unstorage, but a reader sees an old file or a new one, and never half of one. */
-export async function fileStorage(folder: string): Promise<CacheStorage> {
-  const base = resolve(folder);
-  const [{ createStorage }, { default: fs }] = await Promise.all([
-    import("unstorage"),
-    import("unstorage/drivers/fs-lite"),
-  ]);
-  let swept = false;
-  const setItemRaw = async (name: string, value: string): Promise<void> => {
-    const draft = join(base, `${name}.${randomUUID()}${DRAFT}`);
-    await mkdir(base, { recursive: true, mode: 0o700 });
-    try {
-      // What servers offer a person is nobody else's business.
-      await writeFile(draft, value, { mode: 0o600 });
-      await rename(draft, join(base, name));
-    } catch (thrown) {
-      await rm(draft, { force: true });
-      throw thrown;
-    }
-    if (!swept) await sweep(base);
-    swept = true;
-  };
-  return createStorage({ driver: { ...fs({ base }), setItemRaw } });
-}
-
-/** Removes what processes left that were killed while they wrote. */
-async function sweep(base: string): Promise<void> {
-  for (const name of (await readdir(base)).filter((each) => each.endsWith(DRAFT))) {
-    const file = join(base, name);
-    const written = await stat(file).catch(() => undefined);
-    if (written && Date.now() - written.mtimeMs > HOUR_MS) await rm(file, { force: true });
-  }
 }

@@ -68,7 +68,7 @@ export async function toolCache(parts: ToolCacheParts = {}): Promise<ToolCache> 
   const cache =
     parts.cache ??
     createCache({
-      storage: folder === undefined ? undefined : await fileStorage(folder),
+      storage: folder === undefined ? undefined : fileStorage(folder),
       onTrouble,
       ...(now && { now }),
     });

@@ -64,6 +64,7 @@ export function embeddingVoice({ embedder: choice, cache, onTrouble }: Embedding
 
   return {
     name: "embedding",
+    keeping: vectors.keeping,
     update: vectors.update,
     ask(query) {
       vectors.resume();
@@ -93,6 +94,7 @@ export function embeddingRanker(parts: EmbeddingParts = {}): Ranker {
   const relevanceOf = embedder.relevance ?? likelihood;
   return {
     name: "embedding",
+    keeping: voice.keeping,
     update: voice.update,
     rank(query, { server, limit = 10, explain = false } = {}) {
       const answer = (asked: Asked) => {

@@ -5,7 +5,9 @@ import type { Evidence } from "./fusion/evidence.ts";
 import { type FusionOptions, fusionDefaults } from "./fusion/options.ts";
 import { type Candidate, read, type Voiced } from "./fusion/read.ts";
 import { relevanceOf } from "./fusion/relevance.ts";
-import { type KeywordOptions, keywordVoice } from "./keyword.ts";
+import type { Keeping } from "./keeping/keeping.ts";
+import { keepingOf } from "./keeping/several.ts";
+import { createKeywordIndex, type KeywordOptions, keywordVoice } from "./keyword.ts";
 import type { Hit, Ranker, Ranking } from "./ranker.ts";
 import { tagVoice } from "./tag.ts";
 import type { Asked } from "./voice.ts";
@@ -30,6 +32,7 @@ export interface FusionReader {
   read(query: string, server?: string): MaybePromise<readonly Candidate[]>;
   /** The words that a query and a tool share, whichever voice heard them. */
   ask(query: string): MaybePromise<Voiced>;
+  readonly keeping: Keeping;
 }
 
 /** Makes the reader behind {@link fusionRanker}. */
@@ -39,10 +42,12 @@ export function fusionReader({
   weights,
   clauses = true,
 }: FusionParts = {}): FusionReader {
+  const index = createKeywordIndex();
+  // In the order in which tools are taken in: that of tags knows names by the index of words.
   const voices = {
-    keyword: keywordVoice(keyword),
+    keyword: keywordVoice(keyword, index),
     embedding: embeddingVoice(embedding),
-    tag: tagVoice(),
+    tag: tagVoice(index.names),
   };
   const counted = {
     keyword: weights?.keyword ?? fusionDefaults.weights.keyword,
@@ -63,6 +68,7 @@ export function fusionReader({
     return isReady(asked) ? voiced(asked) : Promise.all(asked).then(voiced);
   };
   return {
+    keeping: keepingOf(Object.values(voices)),
     ask(query) {
       const first = (asked: readonly Voiced[]): Voiced => asked[0] as Voiced;
       const asked = askAll([query]);
@@ -89,6 +95,7 @@ export function fusionRanker(parts: FusionParts = {}): Ranker {
   const { gate = fusionDefaults.gate } = parts;
   return {
     name: "fusion",
+    keeping: reader.keeping,
     update: reader.update,
     rank(query, { server, limit = 10, explain = false } = {}) {
       const explained = (hit: Hit, candidate: Candidate, asked: Voiced): Hit => ({

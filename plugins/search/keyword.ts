@@ -46,14 +46,15 @@ export function keywordVoice(
 
   const read = (text: string): Read => {
     // Only then do terms keep their numbers.
-    index.ready();
-    const query = readQuery(text, index.terms, index.size, parameters);
+    const { count } = index.ready();
+    const query = readQuery(text, index.terms, count, index.size, parameters);
     const bound = scoreOf(parameters, query.most, { name: 1, server: 1, query: 1 });
     return { revision: index.revision, query, bound, named: index.names.named(text) };
   };
 
   return {
     name: "keyword",
+    keeping: index,
     update: index.update,
     ask(text) {
       let last: Read | undefined;
@@ -91,7 +92,7 @@ export function keywordVoice(
         bound: () => now().bound,
         nearest(count, server) {
           now();
-          const words = nearestWords(text, index.terms);
+          const words = nearestWords(text, index.terms, index.ready().count);
           return words === "" ? [] : best(read(words).query, count, server).map(({ tool }) => tool);
         },
       };
@@ -113,6 +114,7 @@ export function keywordRanker(options: KeywordOptions = {}, index?: KeywordIndex
   const voice = keywordVoice(options, index);
   return {
     name: "keyword",
+    keeping: voice.keeping,
     update: voice.update,
     rank(query, { server, limit = 10, explain = false } = {}) {
       const asked = voice.ask(query);

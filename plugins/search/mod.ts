@@ -4,6 +4,7 @@ import { type EmbeddingOptions, embeddingOptions } from "./embedding/options.ts"
 import type { EmbeddingParts } from "./embedding.ts";
 import { type FusionOptions, fusionOptions } from "./fusion/options.ts";
 import { type HistoryOptions, historyOptions } from "./history/options.ts";
+import { createKeeper, type Keeper } from "./keeping/keeper.ts";
 import { type KeywordOptions, keywordOptions } from "./keyword/options.ts";
 import { keywordRanker } from "./keyword.ts";
 import type { Ranker, Ranking, RankOptions } from "./ranker.ts";
@@ -101,15 +102,21 @@ export const search: PluginFactory<"search", SearchOptions> = definePlugin({
     const { ranker = "fusion", history = false } = given;
     const past = history && (await import("./history.ts")).watchGateway(gateway, history);
     let ready: Promise<Ranker> | undefined;
+    let keeper: Keeper | undefined;
     const prepare = async (): Promise<Ranker> => {
-      const parts = { cache: gateway.services.cache, onTrouble: gateway.report };
+      const { cache } = gateway.services;
+      keeper = cache && createKeeper(cache, gateway.configFile ?? process.cwd());
+      const kept = keeper?.read();
+      const parts = { cache, onTrouble: gateway.report };
       const made = typeof ranker === "string" ? await rankerNamed(ranker, given, parts) : ranker;
+      const bytes = await kept;
+      if (bytes) made.keeping?.load(bytes);
       const update = updater(gateway, made);
       const current: Ranker = {
         name: made.name,
         update: (server, tools) => made.update(server, tools),
         rank(query, rankOptions) {
-          update();
+          if (update() && made.keeping) keeper?.note(made.keeping, gateway.catalog.tools().length);
           return made.rank(query, rankOptions);
         },
       };
@@ -121,6 +128,12 @@ export const search: PluginFactory<"search", SearchOptions> = definePlugin({
       if (past) past.searched(query, ranking);
       return ranking;
     };
-    return past ? past.hooks : undefined;
+    return {
+      ...(past ? past.hooks : {}),
+      async close() {
+        await keeper?.close();
+        if (past) await past.hooks.close?.();
+      },
+    };
   },
 });

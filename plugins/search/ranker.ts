@@ -1,4 +1,5 @@
 import type { MaybePromise, Tool } from "../../core/mod.ts";
+import type { Keeping } from "./keeping/keeping.ts";
 
 /** A tool that fits a query. */
 export interface Hit {
@@ -50,4 +51,6 @@ export interface Ranker {
   update(server: string, tools: readonly Tool[]): void;
   /** Ranks them. The same tools and the same query give the same answer; tools that do not fit are left out. */
   rank(query: string, options?: RankOptions): MaybePromise<Ranking>;
+  /** What it has read, where that is worth being kept from one start to the next. */
+  readonly keeping?: Keeping | undefined;
 }

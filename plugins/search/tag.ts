@@ -1,6 +1,6 @@
 import type { Tool } from "../../core/mod.ts";
 import { createLabels, tellingTerms } from "./_labels.ts";
-import { createNames, naming } from "./keyword/names.ts";
+import { createNames, type Names, naming } from "./keyword/names.ts";
 import type { Hit, MatchedTerm, Ranker } from "./ranker.ts";
 import type { Asked, PromptVoice, Scored } from "./voice.ts";
 
@@ -20,11 +20,14 @@ interface Found {
   readonly terms: MatchedTerm[];
 }
 
-/** Scores by the tags that are in the query; the name of a server in it counts too. */
-export function tagVoice(): PromptVoice {
+/**
+ * Scores by the tags that are in the query; the name of a server in it counts too. Names that are given are those of
+ * another voice, which keeps them.
+ */
+export function tagVoice(given?: Names): PromptVoice {
   const tags = createLabels();
   const servers = createLabels();
-  const names = createNames();
+  const names = given ?? createNames();
   const known = new Map<string, readonly Tool[]>();
 
   const find = (query: string): ReadonlyMap<Tool, Found> => {
@@ -63,11 +66,11 @@ export function tagVoice(): PromptVoice {
         for (const tag of tagsOf(tool)) tags.remove(tag, tool);
         servers.remove(server, tool);
       }
-      names.remove(server, old);
+      if (!given) names.remove(server, old);
       known.delete(server);
       if (tools.length === 0) return;
       known.set(server, tools);
-      names.add(server, tools);
+      if (!given) names.add(server, tools);
       for (const tool of tools) {
         for (const tag of tagsOf(tool)) tags.add(tag, tool);
         servers.add(server, tool);
@@ -120,5 +123,6 @@ export function tagRanker(): Ranker {
 }
 
 function tagsOf({ tags }: Tool): readonly string[] {
+  if (tags.length === 0) return tags;
   return [...new Set(tags.slice(0, MAX_TAGS))];
 }

@@ -1,12 +1,12 @@
 import type { Gateway, Tool } from "../../core/mod.ts";
 import type { Ranker } from "./ranker.ts";
 
-/** Hands a ranker the tools of those servers that are not as they were. */
-export function updater({ catalog }: Gateway, ranker: Pick<Ranker, "update">): () => void {
+/** Hands a ranker the tools of those servers that are not as they were; tells whether there were any. */
+export function updater({ catalog }: Gateway, ranker: Pick<Ranker, "update">): () => boolean {
   const taken = new Map<string, readonly Tool[]>();
   let revision = -1;
   return () => {
-    if (revision === catalog.revision) return;
+    if (revision === catalog.revision) return false;
     revision = catalog.revision;
     const servers = new Set(catalog.servers().map(({ id }) => id));
     for (const gone of [...taken.keys()].filter((id) => !servers.has(id))) {
@@ -24,5 +24,6 @@ export function updater({ catalog }: Gateway, ranker: Pick<Ranker, "update">): (
         tools.filter((tool) => tool.enabled),
       );
     }
+    return true;
   };
 }

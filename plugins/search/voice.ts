@@ -1,4 +1,5 @@
 import type { MaybePromise, Tool } from "../../core/mod.ts";
+import type { Keeping } from "./keeping/keeping.ts";
 import type { MatchedTerm } from "./ranker.ts";
 
 /** One voice of a fusion: scores on a scale of its own, which only the fusion turns into a relevance. */
@@ -8,6 +9,8 @@ export interface Voice {
   update(server: string, tools: readonly Tool[]): void;
   /** Reads a query once, for everything that is then asked of it. */
   ask(query: string): MaybePromise<Asked>;
+  /** What it has read, where that is worth being kept from one start to the next. */
+  readonly keeping?: Keeping | undefined;
 }
 
 /** What a voice has to say about one query. */

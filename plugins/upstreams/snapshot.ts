@@ -53,7 +53,7 @@ export function rememberedOf(value: unknown): Remembered | undefined {
 }
 
 /** The snapshot that belongs to a config: two gateways with other servers must not overwrite each other's. */
-export function createSnapshot(cache: Cache, owner: string): Snapshot {
+export function createSnapshot(cache: Pick<Cache, "get" | "set">, owner: string): Snapshot {
   const key = `catalog_${createHash("sha256").update(owner).digest("hex").slice(0, 16)}`;
   const kept = new Map<string, Remembered>();
   let timer: ReturnType<typeof setTimeout> | undefined;

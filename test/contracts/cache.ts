@@ -1,5 +1,4 @@
 import fc from "fast-check";
-import type { Storage } from "unstorage";
 import { describe, expect, test } from "vitest";
 import { type Cache, type CacheStorage, createCache } from "../../plugins/cache/mod.ts";
 
@@ -84,14 +83,11 @@ export function cacheContract(name: string, make: () => Promise<CacheStorage>): 
 
     test("clear leaves alone what others keep in the same storage", async () => {
       const { open, storage } = await shared();
-      const others = storage as unknown as Storage;
-      await others.setItem("holiday-pictures", "precious");
-      await others.setItem("deep:er", "precious");
+      await storage.setItemRaw("holiday-pictures", "precious");
       await open().set("k", 1, 1_000);
       await open().clear();
-      expect(await others.getItem("holiday-pictures")).toBe("precious");
-      expect(await others.getItem("deep:er")).toBe("precious");
-      expect(await storage.getKeys()).toHaveLength(2);
+      expect(String(await storage.getItemRaw("holiday-pictures"))).toBe("precious");
+      expect(await storage.getKeys()).toHaveLength(1);
     });
 
     test("a value under the name of another key is not taken for it", async () => {
@@ -116,6 +112,55 @@ export function cacheContract(name: string, make: () => Promise<CacheStorage>): 
       }
       await open().set("k", 2, 1_000);
       expect(await open().get("k")).toBe(2);
+    });
+
+    test("bytes that one has kept, the next one has, where numbers of any size can be read", async () => {
+      const { open } = await shared();
+      for (const length of [0, 1, 7, 8, 9, 100_000]) {
+        const bytes = Uint8Array.from({ length }, (_, place) => (place * 7) % 256);
+        await open().setBytes(`b${length}`, bytes, 1_000);
+        const found = await open().getBytes(`b${length}`);
+        expect(found && Buffer.compare(found, bytes)).toBe(0);
+        expect((found?.byteOffset ?? 1) % 8).toBe(0);
+      }
+    });
+
+    test("bytes are gone when their time is up, and when they are cleared", async () => {
+      const { open, clock, storage } = await shared();
+      await open().setBytes("short", new Uint8Array(3), 1_000);
+      await open().setBytes("cleared", new Uint8Array(3), 5_000);
+      clock.now += 1_000;
+      expect(await open().getBytes("short")).toBeUndefined();
+      await open().clear("cleared");
+      expect(await open().getBytes("cleared")).toBeUndefined();
+      expect(await storage.getKeys()).toEqual([]);
+    });
+
+    test("bytes that are damaged, cut off, foreign or of another key are not handed out", async () => {
+      const { open, storage } = await shared();
+      const keep = (key: string): Promise<void> => open().setBytes(key, Uint8Array.of(1, 2, 3, 4, 5), 1_000);
+      await keep("k");
+      const [name = ""] = await storage.getKeys();
+      const stored = new Uint8Array((await storage.getItemRaw(name)) as Uint8Array);
+      const place = fc.nat(stored.length - 1);
+      await fc.assert(
+        fc.asyncProperty(place, fc.integer({ min: 1, max: 255 }), async (at, flip) => {
+          const damaged = stored.slice();
+          damaged[at] = (damaged[at] ?? 0) ^ flip;
+          for (const raw of [damaged, stored.slice(0, at)]) {
+            await storage.setItemRaw(name, raw);
+            expect(await open().getBytes("k")).toBeUndefined();
+            expect(await storage.getKeys()).toEqual([]);
+          }
+        }),
+        { numRuns: 30 },
+      );
+      await open().set("k", "a text", 1_000);
+      expect(await open().getBytes("k")).toBeUndefined();
+      await keep("other");
+      const [other = ""] = await storage.getKeys();
+      await storage.setItemRaw(other, stored);
+      expect(await open().getBytes("other")).toBeUndefined();
     });
 
     test("keeps any key and any JSON apart and whole", async () => {

@@ -1,8 +1,10 @@
 import type { Tool } from "../../../core/mod.ts";
 import type { Cache } from "../../cache/mod.ts";
+import type { Keeping } from "../keeping/keeping.ts";
 import { type Packed, pack } from "./_bytes.ts";
 import type { Troubles } from "./_troubles.ts";
 import { type Embedder, unavailable } from "./embedder.ts";
+import { type KeptVectors, readVectors, writeVectors } from "./kept-vectors.ts";
 import { vectorCache } from "./vector-cache.ts";
 import { type Near, vectorIndex } from "./vector-index.ts";
 
@@ -16,6 +18,8 @@ export interface CatalogVectors {
   resume(): void;
   /** Prepares a vector for being compared with those that are there, if it can be. */
   near(query: Float32Array): Near;
+  /** Those of an embedder that answers at once, in one piece; others are kept as they come. */
+  readonly keeping: Keeping | undefined;
 }
 
 /** Few enough that the first tools are found while the others are still on their way. */
@@ -31,11 +35,15 @@ export function catalogVectors(
   const lists = new Map<string, readonly Tool[]>();
   const missing = new Map<string, readonly Tool[]>();
   let isAtWork = false;
+  let kept: KeptVectors | undefined;
+  /** The lists whose vectors were made and not loaded. */
+  const made = new Map<string, number>();
 
   const update = (server: string, tools: readonly Tool[]): void => {
     const fresh = index.replace(server, tools);
     lists.set(server, tools);
     if (tools.length === 0) lists.delete(server);
+    made.delete(server);
     if (fresh.length === 0) missing.delete(server);
     else missing.set(server, fresh);
     resume();
@@ -49,16 +57,27 @@ export function catalogVectors(
   const atOnce = (): void => {
     try {
       for (const [server, tools] of missing) {
+        if (restore(server)) continue;
         const vectors = embedder.embedTools(tools);
         if (vectors instanceof Promise) throw new TypeError("An embedder that is prompt took its time.");
         tools.forEach((tool, place) => {
           index.fill(tool, pack(vectors[place] as Float32Array));
         });
         missing.delete(server);
+        made.set(server, tools.length);
       }
     } catch (thrown) {
       trouble.tell(thrown);
     }
+  };
+  /** Whether all that is missing of a server is among what was loaded. */
+  const restore = (server: string): boolean => {
+    const all = lists.get(server) ?? [];
+    const vectors = kept?.take(server, all, embedder.hash);
+    if (!vectors) return false;
+    index.fillAll(all, vectors.scales, vectors.bytes);
+    missing.delete(server);
+    return true;
   };
   const inTurn = async (): Promise<void> => {
     isAtWork = true;
@@ -95,7 +114,23 @@ export function catalogVectors(
     const now = lists.get(server);
     if (now) await cache?.save(server, now, vectors);
   };
+  const keeping: Keeping = {
+    get fresh() {
+      return [...made.values()].reduce((sum, count) => sum + count, 0);
+    },
+    save() {
+      made.clear();
+      // A tool whose vector could not be made must not be taken for one that has none.
+      const whole = new Map([...lists].filter(([server]) => !missing.has(server)));
+      return writeVectors(whole.size > 0 ? embedder.hash : "", index.dimensions, whole, index.packed);
+    },
+    load(bytes) {
+      kept = readVectors(bytes);
+      return kept !== undefined;
+    },
+  };
   return {
+    keeping: embedder.prompt ? keeping : undefined,
     get size() {
       return index.size;
     },

@@ -7,10 +7,11 @@ const models = new Map<string, Toolvec>();
 
 /** The model that comes with toolpipe. Its weights are read when they are first needed. */
 export function staticEmbedder(file: URL = weightFile): Embedder {
-  const read = (): Toolvec => {
+  const read = (isForTools = false): Toolvec => {
     try {
       const model = models.get(file.href) ?? toolvec(file);
       models.set(file.href, model);
+      if (isForTools) model.check();
       return model;
     } catch (cause) {
       const isMissing = (cause as NodeJS.ErrnoException).code === "ENOENT";
@@ -27,7 +28,7 @@ export function staticEmbedder(file: URL = weightFile): Embedder {
       return read().hash;
     },
     embedQueries: (texts) => texts.map(read().query),
-    embedTools: (tools) => tools.map(read().tool),
+    embedTools: (tools) => tools.map(read(true).tool),
     relevance: (cosine) => read().relevance(cosine),
     explain: (query, vector) =>
       read()

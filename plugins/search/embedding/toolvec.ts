@@ -8,6 +8,8 @@ export interface Toolvec {
   readonly dimensions: number;
   /** Changes with everything that changes a vector. */
   readonly hash: string;
+  /** Throws where the weights that tools need are damaged. */
+  check(): void;
   /** How likely a tool of this cosine is the right one, by itself. */
   relevance(cosine: number): number;
   /** A vector of length 1, or of nothing but zeros for a text without a word that is known. */
@@ -32,48 +34,67 @@ export function toolvec(file: URL = weightFile): Toolvec {
   const weights = readWeights(file);
   const { dimensions, hash, middle, steepness, fields, queryFactors, toolFactors } = weights;
   const vocabulary = vocabularyOf(weights);
-  const add = adder(weights);
+  const add = adder(dimensions);
+  const queryRows = (text: string, heard?: Parameters<typeof rowsOf>[3]): number[] =>
+    rowsOf(text, wordLimits.query, vocabulary, heard);
 
   return {
     dimensions,
     hash,
+    check: () => void weights.allVectors(),
     relevance: (cosine) => 1 / (1 + Math.exp((middle - cosine) * steepness)),
     query(text) {
       const sum = new Float32Array(dimensions);
-      add(sum, rowsOf(text, wordLimits.query, vocabulary), queryFactors, 1);
+      const rows = queryRows(text);
+      add(sum, { vectors: weights.rowVectors(rows), rows }, queryFactors, 1);
       return toUnit(sum);
     },
     tool(tool) {
       const sum = new Float32Array(dimensions);
+      const vectors = weights.allVectors();
       const texts = fieldsOf(tool);
       fieldNames.forEach((field, index) => {
         const rows = rowsOf(texts[field], wordLimits[field], vocabulary);
-        if (rows.length > 0) add(sum, rows, toolFactors, (fields[index] ?? 0) / Math.sqrt(rows.length));
+        const factor = (fields[index] ?? 0) / Math.sqrt(rows.length);
+        if (rows.length > 0) add(sum, { vectors, rows, places: rows }, toolFactors, factor);
       });
       return toUnit(sum);
     },
     shares(text) {
       const heard: { word: string; from: number; to: number }[] = [];
-      const rows = rowsOf(text, wordLimits.query, vocabulary, (word, from, to) =>
-        heard.push({ word, from, to }),
-      );
+      const rows = queryRows(text, (word, from, to) => heard.push({ word, from, to }));
+      const vectors = weights.rowVectors(rows);
       const sum = new Float32Array(dimensions);
-      add(sum, rows, queryFactors, 1);
+      add(sum, { vectors, rows }, queryFactors, 1);
       const length = lengthOf(sum);
       return heard.map(({ word, from, to }) => {
         const vector = new Float32Array(dimensions);
-        if (length > 0) add(vector, rows.slice(from, to), queryFactors, 1 / length);
+        const own = { vectors: vectors.subarray(from * dimensions), rows: rows.slice(from, to) };
+        if (length > 0) add(vector, own, queryFactors, 1 / length);
         return { word, vector };
       });
     },
   };
 }
 
+/** Rows to be added up, and where their vectors are: one after another where no places are given. */
+interface Summands {
+  readonly vectors: Int8Array;
+  readonly rows: readonly number[];
+  readonly places?: readonly number[];
+}
+
 /** Adds rows to a sum, each by its factor: four at a time, because reading and writing the sum costs most. */
-function adder({ dimensions, vectors }: Weights) {
-  return (sum: Float32Array, rows: readonly number[], factors: Float32Array, factor: number): void => {
+function adder(dimensions: number) {
+  return (
+    sum: Float32Array,
+    { vectors, rows, places }: Summands,
+    factors: Float32Array,
+    factor: number,
+  ): void => {
     // Behind the last row, the first one is added zero times.
-    const begin = (place: number): number => (rows[place] ?? 0) * dimensions;
+    const begin = (place: number): number =>
+      place < rows.length ? (places ? (places[place] as number) : place) * dimensions : 0;
     const weight = (place: number): number => (factors[rows[place] ?? -1] ?? 0) * factor;
     for (let place = 0; place < rows.length; place += 4) {
       const [atA, atB, atC, atD] = [begin(place), begin(place + 1), begin(place + 2), begin(place + 3)];

@@ -16,6 +16,10 @@ export interface VectorIndex {
   has(tool: Tool): boolean;
   /** Gives a tool its vector, of length 1 or of zeros, if the tool is still there and the vector is like the others. */
   fill(tool: Tool, vector: Packed): void;
+  /** Gives many tools their vectors, which lie one after another, as {@link VectorIndex.fill} does. */
+  fillAll(tools: readonly Tool[], scales: Float32Array, bytes: Int8Array): void;
+  /** The vector of a tool as it was given, if it has one; valid until the next is given. */
+  packed(tool: Tool): Packed | undefined;
   /** Prepares a vector of length 1 for being compared. */
   near(query: Float32Array): Near;
 }
@@ -65,6 +69,11 @@ export function vectorIndex(options: { readonly plain?: boolean } = {}): VectorI
     const slot = slots.get(tool.id);
     return slot !== undefined && scaleOf(slot) > 0 ? slot : undefined;
   };
+  /** Where this very tool is, whether it has a vector or not. */
+  const slotIn = (tool: Tool | undefined): number | undefined => {
+    const slot = tool && slots.get(tool.id);
+    return slot !== undefined && tools[slot] === tool ? slot : undefined;
+  };
   const allot = (tool: Tool): number => {
     const slot = free.pop() ?? tools.length;
     tools[slot] = tool;
@@ -107,14 +116,36 @@ export function vectorIndex(options: { readonly plain?: boolean } = {}): VectorI
       else servers.delete(server);
       return kept.filter((slot) => scaleOf(slot) === 0).map((slot) => tools[slot] as Tool);
     },
-    has: (tool) => tools[slots.get(tool.id) ?? -1] === tool,
+    has: (tool) => slotIn(tool) !== undefined,
     fill(tool, { scale, bytes }) {
-      const slot = slots.get(tool.id);
-      if (slot === undefined || tools[slot] !== tool) return;
+      const slot = slotIn(tool);
+      if (slot === undefined) return;
       const { vectors } = storeFor(bytes.length);
       if (bytes.length !== dimensions) return;
       vectors.set(bytes, slot * stride);
       setScale(slot, scale);
+    },
+    fillAll(list, given, bytes) {
+      const length = bytes.length / list.length;
+      if (list.length === 0 || (dimensions > 0 && length !== dimensions)) return;
+      const { vectors } = storeFor(length);
+      let from = 0;
+      // What lies side by side in both is copied at once: to look at each vector by itself takes longer.
+      for (let place = 0; place < list.length; place++) {
+        const slot = slotIn(list[place]);
+        if (slot !== undefined) setScale(slot, given[place] as number);
+        const isRun = slot !== undefined && stride === length && slotIn(list[place + 1]) === slot + 1;
+        if (isRun) continue;
+        if (slot !== undefined)
+          vectors.set(bytes.subarray(from * length, (place + 1) * length), (slot - place + from) * stride);
+        from = place + 1;
+      }
+    },
+    packed(tool) {
+      const slot = slotOf(tool);
+      if (slot === undefined || !store) return undefined;
+      const begin = slot * stride;
+      return { scale: scaleOf(slot), bytes: store.vectors.subarray(begin, begin + dimensions) };
     },
     near(query) {
       const { numbers, scale } = rounded(query, stride);

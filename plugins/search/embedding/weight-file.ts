@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { endianness } from "node:os";
 import { fieldNames } from "./words.ts";
 
@@ -20,7 +20,7 @@ import { fieldNames } from "./words.ts";
 export interface Weights {
   readonly dimensions: number;
   readonly rows: number;
-  /** Changes with everything that changes a vector. */
+  /** Changes with everything that changes a vector, and with the file. */
   readonly hash: string;
   readonly middle: number;
   readonly steepness: number;
@@ -28,45 +28,113 @@ export interface Weights {
   readonly hashes: Uint32Array;
   readonly queryFactors: Float32Array;
   readonly toolFactors: Float32Array;
-  readonly vectors: Int8Array;
+  /** The vectors of some rows, one after another: all that is read of the file for them. */
+  rowVectors(rows: readonly number[]): Int8Array;
+  /** The vectors of all rows; throws where the file is damaged. Held only as long as somebody uses them. */
+  allVectors(): Int8Array;
 }
 
 const MAGIC = "TOOLVEC1";
 const DIGEST = 32;
+const HEAD = MAGIC.length + DIGEST + 4 * (4 + fieldNames.length);
+/** Nearly all of the file are vectors, of which a query needs a few. */
+const MOST_KEPT_ROWS = 2_000;
 
-/** Reads the weights; throws where the file is missing, of another version or damaged. */
+/**
+ * Reads all but the vectors; throws where the file is missing, of another version or not of the length it should
+ * have. Whether it is whole is known only once all vectors are read, as they are for the first tools: what is kept
+ * of these is kept under the hash, so that a file by which tools have their vectors has once been found whole.
+ */
 export function readWeights(file: URL): Weights {
-  const bytes = readFileSync(file);
-  if (bytes.toString("latin1", 0, MAGIC.length) !== MAGIC)
+  if (endianness() !== "LE") throw new Error("This machine stores numbers in the other order.");
+  // It stays open: another one may be put in its place while we run, and its rows would be of other words.
+  const handle = openSync(file, "r");
+  try {
+    return weightsIn(handle);
+  } catch (thrown) {
+    closeSync(handle);
+    throw thrown;
+  }
+}
+
+function weightsIn(handle: number): Weights {
+  const read = reader(handle);
+  const { size, mtimeMs } = fstatSync(handle);
+  const head = read(0, HEAD);
+  if (Buffer.from(head).toString("latin1", 0, MAGIC.length) !== MAGIC)
     throw new Error("It is not a weight file of this version.");
   const begin = MAGIC.length + DIGEST;
-  const digest = bytes.subarray(MAGIC.length, begin);
-  if (!createHash("sha256").update(bytes.subarray(begin)).digest().equals(digest))
-    throw new Error("It is damaged.");
-  // A copy begins at a multiple of four, which views of numbers need and a pooled buffer may not.
-  const { buffer, byteOffset } = bytes.byteOffset % 4 === 0 ? bytes : Uint8Array.from(bytes);
-  if (endianness() !== "LE") throw new Error("This machine stores numbers in the other order.");
-  let at = byteOffset + begin;
-  const take = <T>(
-    Type: { new (buffer: ArrayBufferLike, at: number, length: number): T; BYTES_PER_ELEMENT: number },
-    length: number,
-  ): T => {
-    const view = new Type(buffer, at, length);
-    at += length * Type.BYTES_PER_ELEMENT;
-    return view;
-  };
-  const [dimensions = 0, rows = 0] = take(Uint32Array, 2);
-  const [middle = 0, steepness = 0] = take(Float32Array, 2);
+  const digest = Buffer.from(head, MAGIC.length, DIGEST).toString("hex");
+  const [dimensions = 0, rows = 0] = new Uint32Array(head, begin, 2);
+  const [middle = 0, steepness = 0] = new Float32Array(head, begin + 8, 2);
+  const vectorsAt = HEAD + rows * 12;
+  if (size !== vectorsAt + rows * dimensions) throw new Error("It is damaged.");
+  const tables = read(HEAD, rows * 12);
   return {
     dimensions,
     rows,
-    hash: digest.toString("hex"),
+    hash: `${digest}:${size}:${mtimeMs}`,
     middle,
     steepness,
-    fields: take(Float32Array, fieldNames.length),
-    hashes: take(Uint32Array, rows),
-    queryFactors: take(Float32Array, rows),
-    toolFactors: take(Float32Array, rows),
-    vectors: take(Int8Array, rows * dimensions),
+    fields: new Float32Array(head, begin + 16, fieldNames.length),
+    hashes: new Uint32Array(tables, 0, rows),
+    queryFactors: new Float32Array(tables, rows * 4, rows),
+    toolFactors: new Float32Array(tables, rows * 8, rows),
+    rowVectors: rowReader(read, vectorsAt, dimensions),
+    allVectors: heldLoosely(() => {
+      const all = read(begin, size - begin);
+      if (createHash("sha256").update(new Uint8Array(all)).digest("hex") !== digest)
+        throw new Error("It is damaged.");
+      return new Int8Array(all, vectorsAt - begin);
+    }),
+  };
+}
+
+type Read = (at: number, length: number) => ArrayBuffer;
+
+function reader(handle: number): Read {
+  return (at, length) => {
+    const bytes = new Uint8Array(length);
+    for (let done = 0; done < length; ) {
+      const count = readSync(handle, bytes, done, length - done, at + done);
+      if (count === 0) throw new Error("It is damaged.");
+      done += count;
+    }
+    return bytes.buffer;
+  };
+}
+
+/** Tools come all at once and then seldom, and the vectors are many megabytes. */
+function heldLoosely(read: () => Int8Array): () => Int8Array {
+  let held: WeakRef<Int8Array> | undefined;
+  return () => {
+    const known = held?.deref();
+    if (known) return known;
+    const made = read();
+    held = new WeakRef(made);
+    return made;
+  };
+}
+
+function rowReader(
+  read: Read,
+  vectorsAt: number,
+  dimensions: number,
+): (rows: readonly number[]) => Int8Array {
+  const kept = new Map<number, Int8Array>();
+  const rowOf = (row: number): Int8Array => {
+    const known = kept.get(row);
+    if (known) return known;
+    if (kept.size >= MOST_KEPT_ROWS) kept.clear();
+    const made = new Int8Array(read(vectorsAt + row * dimensions, dimensions));
+    kept.set(row, made);
+    return made;
+  };
+  return (rows) => {
+    const vectors = new Int8Array(rows.length * dimensions);
+    rows.forEach((row, place) => {
+      vectors.set(rowOf(row), place * dimensions);
+    });
+    return vectors;
   };
 }

@@ -19,7 +19,7 @@ export function createBest(index: KeywordIndex, gains: () => Gains, parameters: 
 
   return (query, count, server) => {
     const current = gains();
-    const { ready, nameParts, serverParts } = current;
+    const { ready, namePart, serverPart } = current;
     const only = server === undefined ? undefined : index.segment(server);
     if (count <= 0 || (server !== undefined && !only)) return [];
     if (room.sums.length < ready.slots) room = makeRoom(ready.slots);
@@ -37,8 +37,8 @@ export function createBest(index: KeywordIndex, gains: () => Gains, parameters: 
       // Most of them cannot come among the best whatever else they have.
       if (sum * most >= top.least() && slot >= from && slot < to) {
         const coverage = {
-          name: Math.min(1, (inName[slot] as number) * (nameParts[slot] as number)),
-          server: Math.min(1, (inServer[slot] as number) * (serverParts[slot] as number)),
+          name: Math.min(1, (inName[slot] as number) * namePart(slot)),
+          server: Math.min(1, (inServer[slot] as number) * serverPart(slot)),
           query: Math.min(1, (found[slot] as number) / query.idf),
         };
         top.offer(scoreOf(parameters, sum, coverage), slot);

@@ -7,6 +7,8 @@ import { FIELDS, SHIFT } from "./segment.ts";
 export const IN_NAME = 1;
 /** The same for the server's name. */
 export const IN_SERVER = 2;
+const NAME = keywordFields.indexOf("name");
+const SERVER = keywordFields.indexOf("server");
 /** How much is remembered of terms that were asked for, in tools: so many times all tools, and some more. */
 const KEPT_PER_TOOL = 20;
 const KEPT_AT_LEAST = 100_000;
@@ -14,11 +16,12 @@ const KEPT_AT_LEAST = 100_000;
 /** What words are worth in the tools of an index as it is. */
 export interface Gains {
   readonly ready: Ready;
-  /** What one occurrence is worth, by tool and field; 0 for tools that are gone. */
-  readonly values: Float32Array;
-  /** One by the number of words in the name of each tool, and in that of its server. */
-  readonly nameParts: Float32Array;
-  readonly serverParts: Float32Array;
+  /** What one occurrence is worth in a field of a tool; 0 for tools that are gone. */
+  value(slot: number, field: number): number;
+  /** One by the number of words in the name of a tool. */
+  namePart(slot: number): number;
+  /** The same for its server's name. */
+  serverPart(slot: number): number;
   /** What a term is worth in each tool that has it. */
   impactsOf(term: number): Impacts;
 }
@@ -46,43 +49,40 @@ export function shareOf(amount: number, k1: number): number {
   return Math.fround(amount / (k1 + amount));
 }
 
+/** Reckoned when it is asked for: a query asks for few of all tools, and the first one is waited for. */
 function gainsOf(ready: Ready, parameters: KeywordParameters): Gains {
-  const { slots, segments, meanLengths } = ready;
-  const values = new Float32Array(slots * FIELDS);
-  const nameParts = new Float32Array(slots);
-  const serverParts = new Float32Array(slots);
-  keywordFields.forEach((name, field) => {
-    const weight = parameters.weights[name];
-    const part = parameters.lengths[name];
-    const slope = part / (meanLengths[field] || 1);
-    for (const { first, lengths, tools } of segments) {
-      for (let tool = 0; tool < tools.length; tool++) {
-        const length = lengths[tool * FIELDS + field] ?? 0;
-        if (length === 0) continue;
-        values[(first + tool) * FIELDS + field] = weight / (1 - part + slope * length);
-        if (name === "name") nameParts[first + tool] = 1 / length;
-        if (name === "server") serverParts[first + tool] = 1 / length;
-      }
-    }
-  });
+  const { lengths, meanLengths } = ready;
+  const weights = keywordFields.map((name) => parameters.weights[name]);
+  const parts = keywordFields.map((name) => parameters.lengths[name]);
+  const slopes = parts.map((part, field) => part / (meanLengths[field] || 1));
+  const value = (slot: number, field: number): number => {
+    const length = lengths[slot * FIELDS + field] as number;
+    if (length === 0) return 0;
+    const divisor = 1 - (parts[field] as number) + (slopes[field] as number) * length;
+    return Math.fround((weights[field] as number) / divisor);
+  };
+  const partOf = (slot: number, field: number): number => {
+    const length = lengths[slot * FIELDS + field] as number;
+    return length === 0 ? 0 : Math.fround(1 / length);
+  };
   return {
     ready,
-    values,
-    nameParts,
-    serverParts,
-    impactsOf: rememberedImpacts(ready, values, parameters.k1),
+    value,
+    namePart: (slot) => partOf(slot, NAME),
+    serverPart: (slot) => partOf(slot, SERVER),
+    impactsOf: rememberedImpacts(ready, value, parameters.k1),
   };
 }
 
 /** Words are asked for again and again, so what they are worth is remembered as far as there is room. */
-function rememberedImpacts(ready: Ready, values: Float32Array, k1: number): (term: number) => Impacts {
+function rememberedImpacts(ready: Ready, value: Gains["value"], k1: number): (term: number) => Impacts {
   const room = ready.slots * KEPT_PER_TOOL + KEPT_AT_LEAST;
   const remembered = new Map<number, Impacts>();
   let taken = 0;
   return (term) => {
     const known = remembered.get(term);
     if (known) return known;
-    const impacts = impactsOf(term, ready, values, k1);
+    const impacts = impactsOf(term, ready, value, k1);
     taken += impacts.slots.length;
     if (taken > room) {
       remembered.clear();
@@ -93,7 +93,7 @@ function rememberedImpacts(ready: Ready, values: Float32Array, k1: number): (ter
   };
 }
 
-function impactsOf(term: number, { postings }: Ready, values: Float32Array, k1: number): Impacts {
+function impactsOf(term: number, { postings }: Ready, value: Gains["value"], k1: number): Impacts {
   let most = 0;
   for (const { starts } of postings) most += Math.max(0, (starts[term + 1] ?? 0) - (starts[term] ?? 0));
   const slots = new Uint32Array(most);
@@ -110,7 +110,7 @@ function impactsOf(term: number, { postings }: Ready, values: Float32Array, k1: 
         const entry = entries[at] as number;
         const field = (entry >>> 7) & 7;
         fields |= 1 << field;
-        amount += (values[slot * FIELDS + field] as number) * (entry & 127);
+        amount += value(slot, field) * (entry & 127);
       }
       // A tool that is gone, or a field that counts for nothing.
       if (amount === 0) continue;

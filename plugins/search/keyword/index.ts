@@ -1,19 +1,20 @@
 import type { Tool } from "../../../core/mod.ts";
+import type { Keeping } from "../keeping/keeping.ts";
 import { createNames, type Names } from "./names.ts";
-import { type Postings, postingsOf } from "./postings.ts";
-import { countTools, FIELDS, readSegment, renumber, type Segment } from "./segment.ts";
+import { counter, type Postings, postingsOf } from "./postings.ts";
+import { FIELDS, readSegment, renumber, type Segment, SHIFT } from "./segment.ts";
 import { type Remembered, remember, writeSnapshot } from "./snapshot.ts";
 import { createTerms, type Terms } from "./terms.ts";
 
 /** Tools as numbers, for whoever scores them. */
-export interface KeywordIndex {
+export interface KeywordIndex extends Keeping {
   /** Takes in the tools of one server in place of those it had. */
   update(server: string, tools: readonly Tool[]): void;
   /** Grows with every change. */
   readonly revision: number;
   /** How many tools there are. */
   readonly size: number;
-  /** Their words. What is known of them is good until the next change, once the index is in order. */
+  /** Their words. Their numbers are good until the next change, once the index is in order. */
   readonly terms: Terms;
   readonly names: Names;
   /** Everything that is searched; what has changed is put in order first. */
@@ -22,10 +23,6 @@ export interface KeywordIndex {
   segment(server: string): Segment | undefined;
   /** Where a tool is: its server's tools, and its number among them. */
   place(tool: Tool): readonly [Segment, number] | undefined;
-  /** All of it as bytes, for {@link KeywordIndex.load} of another index. */
-  save(): Uint8Array;
-  /** Takes in what was saved, to spare the reading of servers that are still the same. False if it is damaged. */
-  load(bytes: Uint8Array): boolean;
 }
 
 /** An index in order. */
@@ -35,8 +32,12 @@ export interface Ready {
   readonly slots: number;
   /** The segments by the numbers of their tools, in rising order. */
   readonly segments: readonly Segment[];
+  /** The words in each field of each tool by its number; none of a tool that is gone. */
+  readonly lengths: Uint16Array;
   /** The mean number of words in each field, among tools that have it. */
   readonly meanLengths: readonly number[];
+  /** How many tools have a term. */
+  count(term: number): number;
 }
 
 /** When an index is put in order as a whole. */
@@ -55,34 +56,31 @@ export function createKeywordIndex({
   const segments = new Map<string, Segment>();
   const names = createNames();
   const numbers = new WeakMap<Segment, Map<string, number>>();
-  const words = new Float64Array(FIELDS);
-  const filled = new Float64Array(FIELDS);
+  const totals = new Float64Array(2 * FIELDS);
   let terms = createTerms();
   let remembered: Remembered | undefined;
+  let read = new WeakSet<Segment>();
+  let fresh = 0;
   let size = 0;
   let revision = 0;
   let settled = new Set<Segment>();
-  let settledSize = 0;
   let main: Postings = { starts: new Uint32Array(1), entries: new Uint32Array(0) };
   let slots = 0;
   let ready: Ready | undefined;
 
   const account = (segment: Segment, change: 1 | -1): void => {
-    countTools(segment, terms.counts(), change);
     size += change * segment.tools.length;
-    for (let at = 0; at < segment.lengths.length; at++) {
-      const length = segment.lengths[at] as number;
-      const field = at % FIELDS;
-      words[field] = (words[field] as number) + change * length;
-      if (length > 0) filled[field] = (filled[field] as number) + change;
-    }
+    for (let at = 0; at < totals.length; at++)
+      totals[at] = (totals[at] as number) + change * (segment.totals[at] as number);
   };
 
   /** Forgets terms that no tool has any more, where they are most of all. */
   const dropTerms = (all: readonly Segment[]): void => {
-    const counts = terms.counts();
-    let dead = 0;
-    for (let term = 0; term < terms.size; term++) if (counts[term] === 0) dead++;
+    if (terms.size < deadTerms) return;
+    const isAlive = new Uint8Array(terms.size);
+    for (const { entries } of all)
+      for (let at = 0; at < entries.length; at++) isAlive[(entries[at] as number) >>> SHIFT] = 1;
+    const dead = isAlive.reduce((left, alive) => left - alive, terms.size);
     if (dead < deadTerms || dead * 2 < terms.size) return;
     const old = terms;
     terms = createTerms();
@@ -92,32 +90,38 @@ export function createKeywordIndex({
       numbers.set(term, known);
       return known;
     };
-    for (const segment of all) {
-      renumber(segment, numberOf);
-      countTools(segment, terms.counts(), 1);
-    }
+    for (const segment of all) renumber(segment, numberOf);
   };
 
+  /** Puts all of it in order, so that nothing is apart and nothing is of tools that are gone. */
+  const settle = (all: readonly Segment[]): void => {
+    dropTerms(all);
+    slots = number(all, 0);
+    main = postingsOf(all, terms.size);
+    settled = new Set(all);
+  };
   const order = (): Ready => {
     const all = [...segments.values()];
-    let apart = all.filter((segment) => !settled.has(segment));
-    const total = sizeOf(all);
-    const apartSize = sizeOf(apart);
-    const gone = settledSize - (total - apartSize);
-    if (apartSize + gone > Math.max(leastApart, settledSize / 16)) {
-      dropTerms(all);
-      slots = number(all, 0);
-      main = postingsOf(all, terms.size);
-      settled = new Set(all);
-      settledSize = total;
-      apart = [];
-    }
+    const isApart = (segment: Segment): boolean => !settled.has(segment);
+    const settledSize = main.entries.length;
+    const apartSize = sizeOf(all.filter(isApart));
+    const gone = settledSize - (sizeOf(all) - apartSize);
+    if (apartSize + gone > Math.max(leastApart, settledSize / 16)) settle(all);
+    const apart = all.filter(isApart);
     const end = number(apart, slots);
+    const postings = apart.length > 0 ? [main, postingsOf(apart, terms.size)] : [main];
+    const lengths = new Uint16Array(end * FIELDS);
+    for (const segment of all) lengths.set(segment.lengths, segment.first * FIELDS);
     return {
-      postings: apart.length > 0 ? [main, postingsOf(apart, terms.size)] : [main],
+      postings,
       slots: end,
       segments: all.toSorted((a, b) => a.first - b.first),
-      meanLengths: Array.from(words, (sum, field) => sum / Math.max(1, filled[field] as number)),
+      lengths,
+      meanLengths: Array.from(
+        { length: FIELDS },
+        (_, field) => (totals[field] as number) / Math.max(1, totals[FIELDS + field] as number),
+      ),
+      count: counter(postings, lengths),
     };
   };
 
@@ -128,9 +132,16 @@ export function createKeywordIndex({
         account(old, -1);
         names.remove(server, old.tools);
         segments.delete(server);
+        if (read.has(old)) fresh -= old.tools.length;
       }
       if (tools.length > 0) {
-        const segment = remembered?.segment(server, tools, terms) ?? readSegment(tools, terms);
+        const known = remembered?.segment(server, tools, terms);
+        const segment = known ?? readSegment(tools, terms);
+        if (known && main === remembered?.postings) settled.add(segment);
+        if (!known) {
+          read.add(segment);
+          fresh += tools.length;
+        }
         account(segment, 1);
         names.add(server, tools);
         segments.set(server, segment);
@@ -164,9 +175,24 @@ export function createKeywordIndex({
       const place = ids.get(id);
       return place === undefined ? undefined : [segment, place];
     },
-    save: () => writeSnapshot(segments, terms),
+    get fresh() {
+      return fresh;
+    },
+    save() {
+      read = new WeakSet();
+      fresh = 0;
+      settle([...segments.values()]);
+      ready = undefined;
+      revision++;
+      return writeSnapshot(segments, terms, main);
+    },
     load(bytes) {
-      remembered = remember(bytes);
+      const isFirst = segments.size === 0 && terms.size === 0;
+      remembered = remember(bytes, terms);
+      if (isFirst && remembered) {
+        main = remembered.postings;
+        slots = remembered.slots;
+      }
       return remembered !== undefined;
     },
   };

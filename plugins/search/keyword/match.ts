@@ -5,7 +5,7 @@ import { type Coverage, type Gains, IN_NAME, IN_SERVER, scoreOf, shareOf } from 
 import type { KeywordIndex } from "./index.ts";
 import type { KeywordParameters } from "./options.ts";
 import type { KeywordQuery } from "./query.ts";
-import { FIELDS, type Segment, SHIFT } from "./segment.ts";
+import { type Segment, SHIFT } from "./segment.ts";
 
 /** How well a tool fits a query. */
 export interface Match {
@@ -34,7 +34,7 @@ export function createMatching(
 
   return {
     match({ concepts, idf }, tool) {
-      const { values, nameParts, serverParts } = gains();
+      const { value, namePart, serverPart } = gains();
       const place = index.place(tool);
       if (!place) return nothing;
       const [segment, number] = place;
@@ -48,7 +48,7 @@ export function createMatching(
           for (const entry of entriesOf(segment, number, term)) {
             const field = (entry >>> 7) & 7;
             where |= 1 << field;
-            amount += (values[slot * FIELDS + field] ?? 0) * (entry & 127);
+            amount += value(slot, field) * (entry & 127);
           }
           if (amount === 0) continue;
           const gain = weight * shareOf(amount, k1);
@@ -65,14 +65,14 @@ export function createMatching(
       }
       if (sum === 0) return nothing;
       const coverage = {
-        name: Math.min(1, inName * (nameParts[slot] ?? 0)),
-        server: Math.min(1, inServer * (serverParts[slot] ?? 0)),
+        name: Math.min(1, inName * namePart(slot)),
+        server: Math.min(1, inServer * serverPart(slot)),
         query: Math.min(1, found / idf),
       };
       return { score: scoreOf(parameters, sum, coverage), sum, coverage };
     },
     terms({ concepts }, tool) {
-      const { values } = gains();
+      const { value } = gains();
       const place = index.place(tool);
       if (!place) return [];
       const [segment, number] = place;
@@ -84,7 +84,7 @@ export function createMatching(
         for (const { term, weight } of members) {
           const parts = Array.from(entriesOf(segment, number, term), (entry) => {
             const field = (entry >>> 7) & 7;
-            return { field, amount: (values[slot * FIELDS + field] ?? 0) * (entry & 127) };
+            return { field, amount: value(slot, field) * (entry & 127) };
           }).filter(({ amount }) => amount > 0);
           const sum = parts.reduce((total, { amount }) => total + amount, 0);
           const gain = weight * shareOf(sum, k1);

@@ -1,4 +1,4 @@
-import { type Segment, SHIFT } from "./segment.ts";
+import { FIELDS, type Segment, SHIFT } from "./segment.ts";
 
 /** Where each term is found: tool, field and count, one term after the other. */
 export interface Postings {
@@ -35,4 +35,27 @@ export function postingsOf(segments: Iterable<Segment>, termCount: number): Post
     }
   }
   return { starts: starts.subarray(0, termCount + 1), entries: turned };
+}
+
+/** Counts the tools that have a term, when it is first asked for. Tools that are gone have no words in any field. */
+export function counter(postings: readonly Postings[], lengths: Uint16Array): (term: number) => number {
+  const counts = new Map<number, number>();
+  return (term) => {
+    const known = counts.get(term);
+    if (known !== undefined) return known;
+    let count = 0;
+    let last = -1;
+    for (const { starts, entries } of postings) {
+      const end = starts[term + 1] ?? 0;
+      for (let at = starts[term] ?? 0; at < end; at++) {
+        const entry = entries[at] as number;
+        const slot = entry >>> SHIFT;
+        if (slot === last || lengths[slot * FIELDS + ((entry >>> 7) & 7)] === 0) continue;
+        last = slot;
+        count++;
+      }
+    }
+    counts.set(term, count);
+    return count;
+  };
 }

@@ -38,15 +38,15 @@ export interface KeywordQuery {
 export function readQuery(
   text: string,
   terms: Terms,
+  countOf: (term: number) => number,
   size: number,
   { synonyms }: KeywordParameters,
 ): KeywordQuery {
   const { words, joined } = wordsIn(text);
-  const counts = terms.counts();
   /** A term that a tool has, with what it is worth by its rarity. */
   const find = (term: string): Member | undefined => {
     const number = terms.find(term);
-    const count = number === undefined ? 0 : (counts[number] ?? 0);
+    const count = number === undefined ? 0 : countOf(number);
     return number === undefined || count === 0 ? undefined : { term: number, weight: idfOf(count, size) };
   };
   const concepts: Concept[] = [];

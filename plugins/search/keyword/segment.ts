@@ -18,9 +18,11 @@ export interface Segment {
   /** Where the entries of each tool begin, and where the last ones end. */
   readonly starts: Uint32Array;
   /** Term, field and count; those of a tool with the same term are neighbours. */
-  readonly entries: Uint32Array;
+  entries: Uint32Array;
   /** Words in each field of each tool. */
   readonly lengths: Uint16Array;
+  /** By field: the words in all tools, and then the tools that have any. */
+  readonly totals: Uint32Array;
   /** The number of its first tool in the index. */
   first: number;
 }
@@ -38,7 +40,18 @@ export function readSegment(tools: readonly Tool[], terms: Terms): Segment {
     end = count(words.sort(), entries, end);
     starts[index + 1] = end;
   }
-  return { tools, starts, entries: entries.slice(0, end), lengths, first: 0 };
+  return { tools, starts, entries: entries.slice(0, end), lengths, totals: totalsOf(lengths), first: 0 };
+}
+
+function totalsOf(lengths: Uint16Array): Uint32Array {
+  const totals = new Uint32Array(2 * FIELDS);
+  for (let at = 0; at < lengths.length; at++) {
+    const length = lengths[at] as number;
+    const field = at % FIELDS;
+    totals[field] = (totals[field] as number) + length;
+    if (length > 0) totals[FIELDS + field] = (totals[FIELDS + field] as number) + 1;
+  }
+  return totals;
 }
 
 /** Returns what reads a tool: term and field of each of its words, good until the next one is read. */
@@ -87,23 +100,9 @@ function count(sorted: Uint32Array, entries: Uint32Array, from: number): number 
   return end;
 }
 
-/** Adds one tool, or takes it away, for each term that a tool of the segment holds. */
-export function countTools({ starts, entries, tools }: Segment, counts: Uint32Array, change: 1 | -1): void {
-  for (let tool = 0; tool < tools.length; tool++) {
-    let last = -1;
-    for (let at = starts[tool] ?? 0; at < (starts[tool + 1] ?? 0); at++) {
-      const term = (entries[at] ?? 0) >>> SHIFT;
-      if (term !== last) counts[term] = (counts[term] ?? 0) + change;
-      last = term;
-    }
-  }
-}
-
 /** Gives the terms of a segment other numbers. */
-export function renumber({ entries }: Segment, numberOf: (term: number) => number): void {
+export function renumber(segment: Segment, numberOf: (term: number) => number): void {
   const rest = (1 << SHIFT) - 1;
-  for (let at = 0; at < entries.length; at++) {
-    const entry = entries[at] as number;
-    entries[at] = (numberOf(entry >>> SHIFT) << SHIFT) | (entry & rest);
-  }
+  // They may be a view of what was loaded, which is not ours to change.
+  segment.entries = segment.entries.map((entry) => (numberOf(entry >>> SHIFT) << SHIFT) | (entry & rest));
 }

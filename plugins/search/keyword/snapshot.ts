@@ -1,109 +1,133 @@
-import { createHash } from "node:crypto";
 import type { Tool } from "../../../core/mod.ts";
-import { textsOf } from "./fields.ts";
+import { readBlocks, writeBlocks } from "../keeping/blocks.ts";
+import { digestOf } from "../keeping/digest.ts";
+import type { Postings } from "./postings.ts";
 import { FIELDS, renumber, type Segment } from "./segment.ts";
 import type { Terms } from "./terms.ts";
 
-/**
- * What is written: a mark with the version, a hash of all that follows, the terms, and of each server the hash
- * of its texts and its numbers. Whoever changes how texts are read must change the mark.
- */
-const MARK = "toolpipe-keyword-1\n";
-const HASH_BYTES = 32;
+/** Whoever changes how texts are read, or what is written, must change this. */
+const MARK = "toolpipe-keyword-2";
 const UNKNOWN = -1;
+/** Terms are made of letters, marks and digits. */
+const SEPARATOR = " ";
 
 /** What an index once knew of servers. */
 export interface Remembered {
+  /** Where its terms were found, by the numbers that its tools then had and still have when they are taken. */
+  readonly postings: Postings;
+  /** One more than the highest of these numbers. */
+  readonly slots: number;
   /** The tools of a server as they were read, if they are still the same. */
   segment(server: string, tools: readonly Tool[], terms: Terms): Segment | undefined;
 }
 
 interface Header {
-  readonly terms: readonly string[];
-  readonly servers: readonly {
-    readonly server: string;
-    readonly hash: string;
-    readonly tools: number;
-    readonly entries: number;
-  }[];
+  readonly terms: string;
+  readonly slots: number;
+  readonly servers: readonly (readonly [
+    server: string,
+    digest: string,
+    first: number,
+    tools: number,
+    entries: number,
+  ])[];
 }
 
-/** Writes all that an index has read. */
-export function writeSnapshot(segments: ReadonlyMap<string, Segment>, terms: Terms): Uint8Array {
-  const header: Header = {
-    terms: Array.from({ length: terms.size }, (_, term) => terms.text(term)),
-    servers: [...segments].map(([server, { tools, entries }]) => ({
-      server,
-      hash: hashOf(tools),
-      tools: tools.length,
-      entries: entries.length,
-    })),
-  };
-  const arrays = [...segments.values()].flatMap(({ starts, entries, lengths }) => [starts, entries, lengths]);
-  const text = Buffer.from(JSON.stringify(header));
-  const body = Buffer.concat([
-    Buffer.from(new Uint32Array([text.length]).buffer),
-    text,
-    ...arrays.map(({ buffer, byteOffset, byteLength }) => Buffer.from(buffer, byteOffset, byteLength)),
+/** Writes all that an index has read, and has put in order. */
+export function writeSnapshot(
+  segments: ReadonlyMap<string, Segment>,
+  terms: Terms,
+  postings: Postings,
+): Uint8Array {
+  const servers: Header["servers"][number][] = [];
+  const kept: Segment[] = [];
+  for (const [server, segment] of segments) {
+    const digest = digestOf(segment.tools);
+    if (digest === undefined) continue;
+    servers.push([server, digest, segment.first, segment.tools.length, segment.entries.length]);
+    kept.push(segment);
+  }
+  const texts = Array.from({ length: terms.size }, (_, term) => terms.text(term));
+  const slots = [...segments.values()].reduce((sum, { tools }) => sum + tools.length, 0);
+  return writeBlocks(MARK, { terms: texts.join(SEPARATOR), slots, servers } satisfies Header, [
+    kept.map(({ starts }) => starts),
+    kept.map(({ entries }) => entries),
+    kept.map(({ lengths }) => lengths),
+    kept.map(({ totals }) => totals),
+    [postings.starts],
+    [postings.entries],
   ]);
-  return Buffer.concat([Buffer.from(MARK), createHash("sha256").update(body).digest(), body]);
 }
 
-/** Reads what was written; nothing if it is damaged or of another version. */
-export function remember(bytes: Uint8Array): Remembered | undefined {
-  const all = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const start = MARK.length + HASH_BYTES;
-  const body = all.subarray(start);
-  if (all.length < start + 4 || all.subarray(0, MARK.length).toString("latin1") !== MARK) return;
-  if (!createHash("sha256").update(body).digest().equals(all.subarray(MARK.length, start))) return;
-  // Whole as it is, this is what was written: nothing of it need be doubted.
-  const textLength = body.readUInt32LE(0);
-  const { terms, servers } = JSON.parse(body.subarray(4, 4 + textLength).toString("utf8")) as Header;
-  let at = 4 + textLength;
-  const take = (length: number): ArrayBuffer => {
-    // Numbers must begin at an even place, so they are copied out.
-    const part = new Uint8Array(length);
-    part.set(body.subarray(at, at + length));
-    at += length;
-    return part.buffer;
-  };
-  const known = new Map(
-    servers.map(({ server, hash, tools, entries }) => [
-      server,
-      {
-        hash,
-        starts: new Uint32Array(take(4 * (tools + 1))),
-        entries: new Uint32Array(take(4 * entries)),
-        lengths: new Uint16Array(take(2 * FIELDS * tools)),
-      },
-    ]),
-  );
-  let numbers = new Int32Array(0);
-  let numbersIn: Terms | undefined;
+/** Reads what was written, for an index with these terms; nothing if it is of another version. */
+export function remember(bytes: Uint8Array, into: Terms): Remembered | undefined {
+  const read = readBlocks(MARK, bytes);
+  if (!read) return;
+  const header = read.header as Header;
+  const texts = header.terms === "" ? [] : header.terms.split(SEPARATOR);
+  const known = segmentsOf(header, read.blocks);
+  const [starts, entries] = read.blocks.slice(4).map(numbersIn);
+  if (!starts || !entries) return;
+  // A dictionary that is empty takes all terms under the numbers they have, and no entry need be changed.
+  const isAdopted = into.size === 0;
+  if (isAdopted) for (const text of texts) into.addTerm(text);
+  let numberedFor = isAdopted ? into : undefined;
+  let numbers: Int32Array | undefined;
   return {
-    segment(server, tools, into) {
+    postings: { starts, entries },
+    slots: header.slots,
+    segment(server, tools, terms) {
       const found = known.get(server);
       if (!found) return;
       // Once is enough: what was taken in is in the index, and what was not will not be again.
       known.delete(server);
-      if (found.hash !== hashOf(tools)) return;
-      const segment: Segment = { ...found, tools, first: 0 };
-      if (numbersIn !== into) {
-        numbersIn = into;
-        numbers = new Int32Array(terms.length).fill(UNKNOWN);
+      if (found.digest !== digestOf(tools) || found.lengths.length !== tools.length * FIELDS) return;
+      if (numberedFor !== terms) {
+        numberedFor = terms;
+        numbers = new Int32Array(texts.length).fill(UNKNOWN);
       }
-      renumber(segment, (term) => {
-        if (numbers[term] === UNKNOWN) numbers[term] = into.addTerm(terms[term] as string);
-        return numbers[term] as number;
-      });
+      const { digest: _digest, ...numbered } = found;
+      const segment: Segment = { ...numbered, tools };
+      const mapped = numbers;
+      if (mapped)
+        renumber(segment, (term) => {
+          if (mapped[term] === UNKNOWN) mapped[term] = terms.addTerm(texts[term] as string);
+          return mapped[term] as number;
+        });
       return segment;
     },
   };
 }
 
-/** By all that is read of the tools, in their order. */
-function hashOf(tools: readonly Tool[]): string {
-  const hash = createHash("sha256");
-  hash.update(tools.map((tool) => textsOf(tool).join("\0")).join("\u0001"));
-  return hash.digest("base64");
+interface Known extends Omit<Segment, "tools"> {
+  readonly digest: string;
+}
+
+function numbersIn({ buffer, byteOffset, byteLength }: Uint8Array<ArrayBuffer>): Uint32Array {
+  return new Uint32Array(buffer, byteOffset, byteLength / 4);
+}
+
+/** The numbers of each server, where they are. */
+function segmentsOf({ servers }: Header, blocks: readonly Uint8Array<ArrayBuffer>[]): Map<string, Known> {
+  const [starts, entries, lengths, totals] = blocks.map(({ buffer, byteOffset }) => ({
+    buffer,
+    at: byteOffset,
+  }));
+  const known = new Map<string, Known>();
+  if (!starts || !entries || !lengths || !totals) return known;
+  for (const [server, digest, first, toolCount, entryCount] of servers) {
+    known.set(server, {
+      digest,
+      first,
+      starts: new Uint32Array(starts.buffer, starts.at, toolCount + 1),
+      entries: new Uint32Array(entries.buffer, entries.at, entryCount),
+      lengths: new Uint16Array(lengths.buffer, lengths.at, toolCount * FIELDS),
+      totals: new Uint32Array(totals.buffer, totals.at, 2 * FIELDS),
+    });
+    starts.at += 4 * (toolCount + 1);
+    entries.at += 4 * entryCount;
+    lengths.at += 2 * FIELDS * toolCount;
+    totals.at += 4 * 2 * FIELDS;
+  }
+  return known;
 }

@@ -6,7 +6,7 @@ const FILLER = -1;
 /** What an entry has room for. */
 const MAX_TERMS = 2 ** 22;
 
-/** The words of an index: each term has a number, and is counted by the tools that hold it. */
+/** The words of an index: each term has a number. */
 export interface Terms {
   readonly size: number;
   /** The number of a word's term, which is new if need be; negative for a word that says nothing. */
@@ -17,8 +17,6 @@ export interface Terms {
   addTerm(term: string): number;
   /** The number of a term, if a tool ever had it. */
   find(term: string): number | undefined;
-  /** How many tools hold each term. */
-  counts(): Uint32Array;
   text(term: number): string;
 }
 
@@ -28,7 +26,6 @@ export function createTerms(): Terms {
   const texts: string[] = [];
   const ofWord = new Map<string, number>();
   const spans = createSpans();
-  let counts = new Uint32Array(1024);
 
   const addTerm = (term: string): number => {
     const known = numbers.get(term);
@@ -37,11 +34,6 @@ export function createTerms(): Terms {
     if (number >= MAX_TERMS) return FILLER;
     numbers.set(term, number);
     texts.push(term);
-    if (number >= counts.length) {
-      const larger = new Uint32Array(counts.length * 2);
-      larger.set(counts);
-      counts = larger;
-    }
     return number;
   };
   const add = (word: string): number => {
@@ -67,7 +59,6 @@ export function createTerms(): Terms {
     },
     addTerm,
     find: (term) => numbers.get(term),
-    counts: () => counts,
     text: (term) => texts[term] ?? "",
   };
 }

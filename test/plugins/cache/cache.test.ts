@@ -20,7 +20,7 @@ function neverTroubled(cause: unknown): void {
 
 /** A cache on files that remembers nothing itself, so that every answer comes from the disk. */
 async function onDisk(folder: string): Promise<Cache> {
-  return createCache({ storage: await fileStorage(folder), onTrouble: neverTroubled });
+  return createCache({ storage: fileStorage(folder), onTrouble: neverTroubled });
 }
 
 describe("a cache in memory alone", () => {
@@ -103,7 +103,7 @@ describe("files", () => {
       await rm(join(folder, name));
       await symlink(name, join(folder, name));
       const troubles: unknown[] = [];
-      const storage = await fileStorage(folder);
+      const storage = fileStorage(folder);
       const cache = createCache({ storage, onTrouble: (cause) => troubles.push(cause) });
       expect(await cache.get("k")).toBeUndefined();
       expect(troubles).toMatchObject([{ code: "ELOOP" }]);

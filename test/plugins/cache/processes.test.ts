@@ -24,7 +24,7 @@ async function look(folder: string): Promise<Remembered | undefined> {
   const troubled = (cause: unknown): never => {
     throw cause;
   };
-  const cache = createCache({ storage: await fileStorage(folder), onTrouble: troubled });
+  const cache = createCache({ storage: fileStorage(folder), onTrouble: troubled });
   return (await createSnapshot(cache, "shared").load()).get("server");
 }
 

@@ -207,7 +207,7 @@ describe("an endpoint as embedder", () => {
     const { server, onTrouble, warnings } = await made();
     const folder = await temporaryFolder();
     const open = async () => {
-      const storage = await fileStorage(folder);
+      const storage = fileStorage(folder);
       const cache = createCache({ storage, onTrouble: (cause) => expect.fail(String(cause)) });
       const embedder = openaiEmbedder({ type: "openai", url: server.url, model: "letters" }, {});
       return embeddingRanker({ embedder, cache, onTrouble });
@@ -218,7 +218,7 @@ describe("an endpoint as embedder", () => {
     await vi.waitFor(async () =>
       expect((await first.rank("e-mail")).hits[0]?.tool.id).toBe("mail:send_mail"),
     );
-    await vi.waitFor(async () => expect(await (await fileStorage(folder)).getKeys()).toHaveLength(3));
+    await vi.waitFor(async () => expect(await fileStorage(folder).getKeys()).toHaveLength(3));
     const expected = (await first.rank("reads a file", { limit: 4 })).hits;
 
     const before = inputs().length;

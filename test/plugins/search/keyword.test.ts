@@ -323,21 +323,19 @@ describe("an index", () => {
     );
   });
 
-  test("does not take in what was saved and then damaged, cut off or written by another version", () => {
+  test("does not take in what was cut off or written by another version", () => {
     const saved = createKeywordIndex();
     saved.update("a", [tool("a:read_file", "Reads a file."), tool("a:write_file", "Writes a file.")]);
     const bytes = saved.save();
     fc.assert(
-      fc.property(fc.nat(bytes.length - 1), fc.integer({ min: 1, max: 255 }), (place, flip) => {
-        const damaged = bytes.slice();
-        damaged[place] = (damaged[place] ?? 0) ^ flip;
-        expect(createKeywordIndex().load(damaged)).toBe(false);
-        expect(createKeywordIndex().load(bytes.slice(0, place))).toBe(false);
+      fc.property(fc.nat(bytes.length - 1), (length) => {
+        expect(createKeywordIndex().load(bytes.slice(0, length))).toBe(false);
       }),
     );
-    expect(createKeywordIndex().load(new Uint8Array(0))).toBe(false);
+    const older = Buffer.from(bytes);
+    older.write("toolpipe-keyword-0", older.indexOf("toolpipe-keyword-"));
     const index = createKeywordIndex();
-    index.load(bytes.slice(1));
+    expect(index.load(older)).toBe(false);
     index.update("a", [tool("a:read_file", "Reads a file.")]);
     expect(keywordVoice({}, index).ask("read").best(5)).toHaveLength(1);
   });

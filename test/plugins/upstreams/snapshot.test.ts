@@ -33,7 +33,7 @@ function remembered(tool: string, savedAt: number = Date.now()): Remembered {
 /** Opens a cache on the same folder, as each start of a gateway does. */
 async function folderOf(): Promise<() => Promise<Cache>> {
   const folder = await temporaryFolder();
-  return async () => createCache({ storage: await fileStorage(folder), onTrouble: neverTroubled });
+  return async () => createCache({ storage: fileStorage(folder), onTrouble: neverTroubled });
 }
 
 describe("the snapshot", () => {
@@ -87,11 +87,7 @@ describe("the snapshot", () => {
   test("writes once for all that come in within a second", async () => {
     vi.useFakeTimers();
     let writes = 0;
-    const cache: Cache = {
-      get: async () => undefined,
-      set: async () => void writes++,
-      clear: async () => {},
-    };
+    const cache = { get: async () => undefined, set: async () => void writes++ };
     const snapshot = createSnapshot(cache, "config");
     for (let index = 0; index < 50; index++) snapshot.keep(`server ${index}`, remembered("a"));
     await vi.advanceTimersByTimeAsync(999);
@@ -168,7 +164,7 @@ describe("the snapshot", () => {
     await fc.assert(
       fc.asyncProperty(fc.jsonValue(), fc.dictionary(fc.string(), wrong), async (all, some) => {
         const load = (stored: unknown) =>
-          createSnapshot({ get: async () => stored, set: async () => {}, clear: async () => {} }, "c").load();
+          createSnapshot({ get: async () => stored, set: async () => {} }, "c").load();
         expect((await load(all)).size).toBe(0);
         const found = await load({ ...some, good });
         expect([...found]).toEqual([["good", good]]);

@@ -1,0 +1,224 @@
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { createGateway, type Gateway } from "../../../core/mod.ts";
+import { type Cache, cache, createCache, fileStorage } from "../../../plugins/cache/mod.ts";
+import { type Embedder, embeddingVoice, staticEmbedder } from "../../../plugins/search/embedding.ts";
+import { fusionRanker } from "../../../plugins/search/fusion.ts";
+import { createKeeper } from "../../../plugins/search/keeping/keeper.ts";
+import type { Keeping } from "../../../plugins/search/keeping/keeping.ts";
+import { search } from "../../../plugins/search/mod.ts";
+import type { Ranker } from "../../../plugins/search/ranker.ts";
+import { temporaryFolder } from "../../_helpers/temporary-folder.ts";
+import { tool } from "../../contracts/ranker.ts";
+
+const things = [
+  "invoice",
+  "contact",
+  "calendar",
+  "folder",
+  "ticket",
+  "payment",
+  "photo",
+  "message",
+  "repository",
+];
+const verbs = ["create", "list", "delete", "search", "update", "export", "archive", "share"];
+const queries = [
+  "create an invoice",
+  "find a message",
+  "get rid of a picture",
+  "export_payment",
+  "qqqq",
+  "git",
+];
+
+/** What a server lists: 72 tools of which no two are alike. */
+function listing(suffix = ""): { name: string; description: string; inputSchema: { type: string } }[] {
+  return things.flatMap((thing) =>
+    verbs.map((verb) => ({
+      name: `${verb}_${thing}${suffix}`,
+      description: `Lets you ${verb} any ${thing}.`,
+      inputSchema: { type: "object" },
+    })),
+  );
+}
+
+interface Start {
+  readonly gateway: Gateway;
+  readonly ranker: Ranker;
+  /** How many tools had to be read. */
+  readonly fresh: () => number | undefined;
+  readonly answers: () => Promise<unknown[]>;
+}
+
+/** A start of a gateway whose cache is in this folder. */
+async function start(folder: string, servers: Readonly<Record<string, string>>): Promise<Start> {
+  const ranker = fusionRanker();
+  const gateway = await createGateway({ plugins: [cache({ folder }), search({ ranker })] });
+  onTestFinished(() => gateway.close());
+  for (const [id, suffix] of Object.entries(servers)) await gateway.catalog.replace({ id }, listing(suffix));
+  return {
+    gateway,
+    ranker,
+    fresh: () => ranker.keeping?.fresh,
+    answers: () =>
+      Promise.all(
+        queries.map(async (query) => {
+          const ranking = await gateway.services.search?.(query);
+          return ranking?.hits.map((hit) => [hit.tool.id, hit.relevance]);
+        }),
+      ),
+  };
+}
+
+describe("what was read of tools", () => {
+  test("is there at the next start, which reads nothing and answers the same", async () => {
+    const folder = await temporaryFolder();
+    const first = await start(folder, { a: "", b: "_too" });
+    const answers = await first.answers();
+    expect(first.fresh()).toBe(144);
+    await first.gateway.close();
+    const second = await start(folder, { a: "", b: "_too" });
+    expect(await second.answers()).toEqual(answers);
+    expect(second.fresh()).toBe(0);
+  });
+
+  test("is used only of servers whose tools are the very same; the others are read", async () => {
+    const folder = await temporaryFolder();
+    const first = await start(folder, { a: "", b: "_too", gone: "_gone" });
+    await first.answers();
+    await first.gateway.close();
+    const second = await start(folder, { b: "_too", a: "_changed", c: "_new" });
+    const untouched = await start(await temporaryFolder(), { b: "_too", a: "_changed", c: "_new" });
+    expect(await second.answers()).toEqual(await untouched.answers());
+    expect([second.fresh(), untouched.fresh()]).toEqual([144, 216]);
+  });
+
+  test("is another gateway's where the config is another one", async () => {
+    const kept = createCache({ storage: fileStorage(await temporaryFolder()), onTrouble: fail });
+    const keeper = createKeeper(kept, "/a.json", 1);
+    keeper.note(keepingOf(100), 100);
+    await keeper.close();
+    expect(await createKeeper(kept, "/a.json").read()).toBeDefined();
+    expect(await createKeeper(kept, "/b.json").read()).toBeUndefined();
+  });
+
+  test("is not used where it is of another version, and then kept anew", async () => {
+    const folder = await temporaryFolder();
+    const storage = fileStorage(folder);
+    const owner = process.cwd();
+    await createKeeperWith(createCache({ storage, onTrouble: fail }), owner, Uint8Array.of(1, 2, 3));
+    const first = await start(folder, { a: "" });
+    await first.answers();
+    expect(first.fresh()).toBe(72);
+    await first.gateway.close();
+    const second = await start(folder, { a: "" });
+    await second.answers();
+    expect(second.fresh()).toBe(0);
+  });
+});
+
+describe("a keeper", () => {
+  test("writes once for all that is searched within a moment, and not before", async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const { cache: kept, writes } = counting();
+    const keeper = createKeeper(kept, "config");
+    for (let round = 0; round < 10; round++) keeper.note(keepingOf(100), 100);
+    await vi.advanceTimersByTimeAsync(1_999);
+    expect(writes()).toBe(0);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(writes()).toBe(1);
+    await keeper.close();
+    expect(writes()).toBe(1);
+  });
+
+  test("does not write for a few tools, for few new ones among many, or what would fill a disk", async () => {
+    const { cache: kept, writes } = counting();
+    const keeper = createKeeper(kept, "config", 0);
+    keeper.note(keepingOf(49), 49);
+    keeper.note(keepingOf(49), 1_000);
+    await keeper.close();
+    keeper.note({ ...keepingOf(100), save: () => ({ length: 2 ** 28 + 1 }) as Uint8Array }, 100);
+    await keeper.close();
+    expect(writes()).toBe(0);
+    keeper.note(keepingOf(50), 1_000);
+    await keeper.close();
+    expect(writes()).toBe(1);
+  });
+});
+
+describe("vectors that are kept", () => {
+  const tools = listing().map(({ name, description }) => tool(`a:${name}`, description));
+  /** How many tools an embedder was asked for. */
+  const watched = (hash: string): { embedder: Embedder; asked: () => number } => {
+    const own = staticEmbedder();
+    let count = 0;
+    const embedder: Embedder = {
+      ...own,
+      prompt: true,
+      get dimensions() {
+        return own.dimensions;
+      },
+      hash,
+      embedTools(list) {
+        count += list.length;
+        return own.embedTools(list);
+      },
+    };
+    return { embedder, asked: () => count };
+  };
+  const saved = (): Uint8Array => {
+    const voice = embeddingVoice({ embedder: watched("one").embedder });
+    voice.update("a", tools);
+    return (voice.keeping as Keeping).save();
+  };
+
+  test("are those that would be made again", async () => {
+    const { embedder, asked } = watched("one");
+    const voice = embeddingVoice({ embedder });
+    expect(voice.keeping?.load(saved())).toBe(true);
+    voice.update("a", tools);
+    expect(asked()).toBe(0);
+    const made = embeddingVoice({ embedder: watched("one").embedder });
+    made.update("a", tools);
+    const [kept, anew] = [await voice.ask("remove a photo"), await made.ask("remove a photo")];
+    expect(kept.best(10)).toEqual(anew.best(10));
+    expect(kept.best(10)).not.toEqual([]);
+  });
+
+  test("are made again by another embedder, and for other tools", () => {
+    const other = watched("two");
+    const voice = embeddingVoice({ embedder: other.embedder });
+    voice.keeping?.load(saved());
+    voice.update("a", tools);
+    expect(other.asked()).toBe(tools.length);
+
+    const same = watched("one");
+    const changed = embeddingVoice({ embedder: same.embedder });
+    changed.keeping?.load(saved());
+    changed.update("a", tools.slice(1));
+    expect(same.asked()).toBe(tools.length - 1);
+  });
+});
+
+function keepingOf(fresh: number): Keeping {
+  return { fresh, save: () => Uint8Array.of(1), load: () => true };
+}
+
+function counting(): { cache: Cache; writes: () => number } {
+  let writes = 0;
+  const kept = createCache({ onTrouble: fail });
+  const setBytes = async (): Promise<void> => void writes++;
+  return { cache: { ...kept, setBytes }, writes: () => writes };
+}
+
+/** Keeps just these bytes, for the config of this owner. */
+async function createKeeperWith(kept: Cache, owner: string, bytes: Uint8Array): Promise<void> {
+  const keeper = createKeeper(kept, owner, 0);
+  keeper.note({ ...keepingOf(100), save: () => bytes }, 100);
+  await keeper.close();
+}
+
+function fail(cause: unknown): never {
+  throw cause;
+}
