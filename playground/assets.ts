@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { extname } from "node:path";
@@ -17,26 +16,28 @@ const types: Readonly<Record<string, string>> = {
   ".svg": "image/svg+xml",
 };
 
-/** A folder of this project that is not built: beside the sources, and two levels above what is built from them. */
-export function projectFolder(name: string): URL {
-  const beside = new URL(`./${name}/`, import.meta.url);
-  return existsSync(beside) && extname(new URL(import.meta.url).pathname) === ".ts"
-    ? beside
-    : new URL(`../../playground/${name}/`, import.meta.url);
+/** A folder of the project that is not built, by its path. What is built lies one level deeper than the sources. */
+export function projectFolder(path: string): URL {
+  const isSource = extname(new URL(import.meta.url).pathname) === ".ts";
+  return new URL(`${isSource ? "../" : "../../"}${path}/`, import.meta.url);
 }
 
-/** Every file that the page consists of, by its path. There is nothing else that could be asked for. */
+/** Every file that the page consists of, by its name. There is nothing else that could be asked for. */
 export async function pageAssets(): Promise<ReadonlyMap<string, Asset>> {
-  const folder = projectFolder("page");
-  const assets = new Map<string, Asset>();
-  const add = (path: string, file: URL): void => {
-    const type = types[extname(file.pathname)];
-    if (type !== undefined) assets.set(path, { type, read: () => readFile(file) });
-  };
-  for (const name of await readdir(folder))
-    add(name === "index.html" ? "/" : `/${name}`, new URL(name, folder));
   const { resolve } = createRequire(import.meta.url);
-  add("/uplot.js", pathToFileURL(resolve("uplot/dist/uPlot.esm.js")));
-  add("/uplot.css", pathToFileURL(resolve("uplot/dist/uPlot.min.css")));
-  return assets;
+  return new Map([
+    ...(await assetsIn(projectFolder("playground/page"))),
+    ["uplot.js", assetAt(".js", pathToFileURL(resolve("uplot/dist/uPlot.esm.js")))],
+    ["uplot.css", assetAt(".css", pathToFileURL(resolve("uplot/dist/uPlot.min.css")))],
+  ]);
+}
+
+/** The files in a folder that a browser can do something with, by their names. */
+export async function assetsIn(folder: URL): Promise<ReadonlyMap<string, Asset>> {
+  const names = (await readdir(folder)).filter((name) => extname(name) in types);
+  return new Map(names.map((name) => [name, assetAt(extname(name), new URL(name, folder))]));
+}
+
+function assetAt(ending: string, file: URL): Asset {
+  return { type: types[ending] as string, read: () => readFile(file) };
 }

@@ -1,4 +1,7 @@
+import type { LabelledQuery } from "../plugins/_labelled.ts";
 import type { MatchedTerm } from "../plugins/search/ranker.ts";
+
+export type { LabelledQuery } from "../plugins/_labelled.ts";
 
 /** A number of a ranker that the page shows as a slider. */
 export interface Setting {
@@ -85,13 +88,6 @@ export interface ColumnAnswer {
   /** What the answer would take of an agent's context. */
   readonly tokens: number;
   readonly error?: string;
-}
-
-/** A query and the tools that answer it; none where no tool does. */
-export interface LabelledQuery {
-  readonly query: string;
-  readonly relevant: readonly string[];
-  readonly kind?: string;
 }
 
 /** A labelled set for several rankers. */

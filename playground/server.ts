@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { GatewayError } from "../core/mod.ts";
 import { Refusal, refuse } from "../plugins/serve/_http-refusal.ts";
 import { checkOf, readJson } from "../plugins/serve/_http-request.ts";
+import { pageHeaders } from "../plugins/serve/page-headers.ts";
 import { pageAssets, projectFolder } from "./assets.ts";
 import type { EvaluationLine, Overview } from "./protocol.ts";
 import { rankers } from "./rankers.ts";
@@ -31,30 +32,23 @@ const HOST = "127.0.0.1";
 const UPLOAD_BYTES = 64_000_000;
 const REQUEST = { bytes: 1_000_000, depth: 16 };
 
-/** What a stranger wrote in a description is only ever text, and even as markup it could load and run nothing. */
-const guards: Readonly<Record<string, string>> = {
-  "content-security-policy":
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'",
-  "cross-origin-resource-policy": "same-origin",
-  "cross-origin-opener-policy": "same-origin",
-  "referrer-policy": "no-referrer",
-  "x-content-type-options": "nosniff",
-  "cache-control": "no-store",
-};
-
 type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
 /** Opens the playground: a page for ranking experiments that only this machine can reach. */
 export async function servePlayground(options: PlaygroundOptions = {}): Promise<Playground> {
-  const { port = 0, uploadBytes = UPLOAD_BYTES, demo = projectFolder("labelled"), ...files } = options;
+  const {
+    port = 0,
+    uploadBytes = UPLOAD_BYTES,
+    demo = projectFolder("playground/labelled"),
+    ...files
+  } = options;
   const shelf = await createShelf({ ...files, demo });
   const routes = await routesOf(shelf, uploadBytes);
   const server = createServer({ requestTimeout: 120_000 });
   const bound = await listen(server, port);
 
   server.on("request", (request, response) => {
-    for (const [name, value] of Object.entries(guards)) response.setHeader(name, value);
+    for (const [name, value] of Object.entries(pageHeaders)) response.setHeader(name, value);
     serve(request, response).catch((thrown: unknown) => refuse(request, response, asRefusal(thrown)));
   });
 
@@ -83,8 +77,8 @@ export async function servePlayground(options: PlaygroundOptions = {}): Promise<
 
 async function routesOf(shelf: Shelf, uploadBytes: number): Promise<ReadonlyMap<string, Handler>> {
   const routes = new Map<string, Handler>();
-  for (const [path, asset] of await pageAssets()) {
-    routes.set(`GET ${path}`, async (_request, response) => {
+  for (const [name, asset] of await pageAssets()) {
+    routes.set(`GET /${name === "index.html" ? "" : name}`, async (_request, response) => {
       response.writeHead(200, { "content-type": asset.type }).end(await asset.read());
     });
   }

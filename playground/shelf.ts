@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
 import { GatewayError, type Tool } from "../core/mod.ts";
-import type { CatalogInfo, LabelledQuery, SetInfo, Upload } from "./protocol.ts";
-import { readQueries, readTools } from "./read-lines.ts";
+import { type LabelledQuery, readQueries, readTools, textOf } from "../plugins/_labelled.ts";
+import type { CatalogInfo, SetInfo, Upload } from "./protocol.ts";
 import { createWorkshop, type Workshop } from "./workshop.ts";
 
 /** A catalog, and the threads that rank over it. */
@@ -161,15 +161,6 @@ function oldestUpload<Kept>(all: Map<string, Kept>): Kept | undefined {
   const kept = all.get(oldest);
   all.delete(oldest);
   return kept;
-}
-
-async function textOf(file: string): Promise<string> {
-  try {
-    return await readFile(file, "utf8");
-  } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException;
-    throw new GatewayError("CONFIG_INVALID", `${file} cannot be read (${code}).`, { cause });
-  }
 }
 
 async function readDemo(

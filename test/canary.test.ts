@@ -14,9 +14,8 @@ import { serveHttp } from "../plugins/serve/mod.ts";
 import { telemetry } from "../plugins/telemetry/mod.ts";
 import { openapi } from "../plugins/upstreams/openapi/mod.ts";
 import { anygpt } from "../presets/anygpt.ts";
+import { hasChromium, openPage, startBrowser } from "./_helpers/browser.ts";
 import { temporaryFolder } from "./_helpers/temporary-folder.ts";
-import { hasChromium, startBrowser } from "./playground/_browser.ts";
-import { openDashboard } from "./plugins/dashboard/_dashboard.ts";
 import { ask } from "./plugins/serve/_http.ts";
 import { registerSdk } from "./plugins/telemetry/_otel.ts";
 import { script } from "./plugins/upstreams/_fixtures.ts";
@@ -216,7 +215,7 @@ describe("a secret in arguments, variables, headers, an address or the error of 
     );
     // Otherwise nothing was tried.
     expect(answers.filter((answer) => answer.includes('"isError":true')).length).toBeGreaterThanOrEqual(9);
-    expect(answers.join()).toContain("[redacted]");
+    expect(answers.join()).toContain("--api-key …");
 
     const origin = new URL("/", server.url);
     const read = async (path: string): Promise<string> =>
@@ -257,7 +256,7 @@ describe("a secret in arguments, variables, headers, an address or the error of 
 async function pageOf(url: string, token: string): Promise<string> {
   const browser = await startBrowser();
   try {
-    const page = await openDashboard(browser, url, { refused: [401] });
+    const page = await openPage(browser, url, { refused: [401] });
     await page.fill("#key", token);
     await page.keyboard.press("Enter");
     await page.locator("#calls tr").nth(5).waitFor();

@@ -1,3 +1,4 @@
+import { chartLook, colour } from "./chart-look.js";
 import { h } from "./dom.js";
 import uPlot from "./uplot.js";
 
@@ -98,22 +99,11 @@ function legendOf({ x, lines, names, series, dashed, label, rest, unit }) {
  * @returns {uPlot.Options}
  */
 function optionsOf(place, { lines, names, series, dashed, label, shape }, onPoint) {
-  const ink = colour(place, "--muted");
-  const line = colour(place, "--line");
-  const axis = {
-    stroke: ink,
-    font: "11px system-ui, sans-serif",
-    grid: { stroke: line, width: 1 },
-    ticks: { show: false },
-  };
+  const { axis, frame } = chartLook(place, HEIGHT, onPoint);
   const steps = /** @type {NonNullable<typeof uPlot.paths.stepped>} */ (uPlot.paths.stepped)({ align: 1 });
   return {
-    width: Math.max(place.clientWidth, 200),
-    height: HEIGHT,
+    ...frame,
     padding: [12, 10, 0, 0],
-    legend: { show: false },
-    hooks: { setCursor: [({ cursor }) => onPoint(cursor.idx)] },
-    cursor: { y: false, points: { size: 6 }, drag: { x: false, y: false } },
     scales: {
       x: { time: false },
       y: { range: (_self, _min, max) => [0, shape === "line" ? 1 : Math.max(max * 1.1, 0.1)] },
@@ -150,19 +140,4 @@ function optionsOf(place, { lines, names, series, dashed, label, shape }, onPoin
       })),
     ],
   };
-}
-
-/**
- * A colour of the style sheet as a canvas understands it.
- *
- * @param {HTMLElement} place
- * @param {string} name
- */
-function colour(place, name) {
-  const probe = h("span");
-  probe.style.color = `var(${name})`;
-  place.append(probe);
-  const { color } = getComputedStyle(probe);
-  probe.remove();
-  return color;
 }

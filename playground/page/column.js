@@ -66,7 +66,7 @@ export function columnView(index, column, rankers, tuning, { change, rebuild, re
   );
   const element = h(
     "section",
-    { class: "column", "data-series": index + 1, "aria-label": `Ranker ${index + 1}: ${column.ranker}` },
+    { class: "card column", "data-series": index + 1, "aria-label": `Ranker ${index + 1}: ${column.ranker}` },
     h(
       "header",
       { class: "column-head" },

@@ -9,12 +9,12 @@
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import type { Tool } from "../../core/mod.ts";
+import { type LabelledQuery, readQueries, readTools } from "../../plugins/_labelled.ts";
 import type { Evidence } from "../../plugins/search/fusion/evidence.ts";
 import { relevanceOf, termsOf } from "../../plugins/search/fusion/relevance.ts";
 import { fusionReader } from "../../plugins/search/fusion.ts";
 import { readLabelledSet } from "../labelled/labelled-set.ts";
-import type { LabelledQuery } from "../protocol.ts";
-import { readQueries, readTools } from "../read-lines.ts";
 import { type Example, fitLogistic } from "./_logistic.ts";
 
 const MOST_QUERIES = 300;
@@ -74,9 +74,9 @@ async function ask(
 }
 
 async function readSet(folder: string): Promise<{
-  readonly tools: ReturnType<typeof readTools>;
+  readonly tools: readonly Tool[];
   readonly queries: readonly LabelledQuery[];
-  readonly nothing?: readonly (LabelledQuery & { readonly kind?: string | undefined })[];
+  readonly nothing?: readonly LabelledQuery[];
 }> {
   const text = (name: string): Promise<string> => readFile(join(folder, name), "utf8");
   return {

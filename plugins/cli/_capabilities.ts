@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { type Gateway, GatewayError, type JsonObject } from "../../core/mod.ts";
+import { fileBehind, readState, replaceFile } from "../_replace-file.ts";
 import type { ApprovalParts, CapabilityRecord, PendingTool } from "../export/mod.ts";
 import { listRecords, storeOf } from "../export/mod.ts";
 import type { ServerConfig } from "../sources/mod.ts";
@@ -8,7 +9,6 @@ import { describeDefinition, shownDefinition } from "./_definition.ts";
 import { editJson } from "./_edit-json.ts";
 import { ownChange } from "./_init-changes.ts";
 import { readOwnConfig } from "./_own-config.ts";
-import { fileBehind, readState, replaceFile } from "./_replace-file.ts";
 import { counted, shownLine } from "./_shown.ts";
 
 /** What approving capabilities is done with. */

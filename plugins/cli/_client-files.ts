@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import { GatewayError, isJsonObject, type JsonObject, nearest } from "../../core/mod.ts";
+import { fileBehind, readState } from "../_replace-file.ts";
 import { clientNames, clients } from "../sources/clients.ts";
 import { findFiles, readObject } from "../sources/find-files.ts";
 import { type Machine, pathFrom } from "../sources/machine.ts";
@@ -8,7 +9,6 @@ import { normalise } from "../sources/normalise.ts";
 import type { Location } from "../sources/source.ts";
 import { type ClientForm, formOf } from "./_client-forms.ts";
 import { hashOf } from "./_journal.ts";
-import { fileBehind, readState } from "./_replace-file.ts";
 import { usageError } from "./_usage.ts";
 
 /** One server in a client's file. */

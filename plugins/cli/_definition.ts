@@ -1,6 +1,6 @@
+import { shownCommand, shownUrl } from "../_masked.ts";
 import { fillConnection } from "../sources/expand.ts";
 import { type ServerConfig, thisMachine } from "../sources/mod.ts";
-import { shownCommand, shownUrl } from "./_masked.ts";
 import { shownLine } from "./_shown.ts";
 
 /** What a person may see of a definition before they approve it: names, and no values. */

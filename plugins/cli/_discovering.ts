@@ -5,8 +5,7 @@ import {
   type ServerListing,
   serverDiscovery,
 } from "../discovery/mod.ts";
-import { definitionHash } from "../sources/server-config.ts";
-import { placeOf } from "../upstreams/fleet.ts";
+import { definitionHash, placeOf } from "../sources/server-config.ts";
 import { createSnapshot } from "../upstreams/snapshot.ts";
 import { hasPlugin } from "./_gateway.ts";
 import { shownLine } from "./_shown.ts";

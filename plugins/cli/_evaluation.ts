@@ -1,9 +1,9 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import type { Tool } from "../../core/mod.ts";
+import type { LabelledQuery } from "../_labelled.ts";
 import { meanQuality, percentile, type Quality, qualityOf } from "../search/evaluate.ts";
 import type { Ranker } from "../search/mod.ts";
-import type { LabelledQuery } from "./_labelled.ts";
 
 /** What a ranker costs and how well it does. */
 export interface Evaluation extends Quality {

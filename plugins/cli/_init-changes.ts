@@ -1,5 +1,6 @@
 import { GatewayError } from "../../core/errors.ts";
 import { isJsonObject, type JsonObject } from "../../core/mod.ts";
+import { fileBehind, readState } from "../_replace-file.ts";
 import type { ServerConfig } from "../sources/mod.ts";
 import { whyUntouchable } from "./_client-files.ts";
 import { isJsonFile, pasteFor } from "./_client-forms.ts";
@@ -9,7 +10,6 @@ import type { ClientPlan } from "./_init-plan.ts";
 import { type Change, hashOf } from "./_journal.ts";
 import { type Launch, serveWith } from "./_launch.ts";
 import type { OwnConfig } from "./_own-config.ts";
-import { fileBehind, readState } from "./_replace-file.ts";
 
 /** What is to be done for one client: a change of its file, or what a person does in it. */
 export interface Step {

@@ -2,10 +2,10 @@ import { createHash } from "node:crypto";
 import { mkdir, readFile, rm, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { GatewayError } from "../../core/mod.ts";
+import { type FileState, replaceFile } from "../_replace-file.ts";
 import { codeOf, makeFolder, namesIn, syncFolder, writeNew } from "../state/_files.ts";
 import { stateFolder } from "../state/mod.ts";
 import type { MapEdit } from "./_edit-json.ts";
-import { type FileState, replaceFile } from "./_replace-file.ts";
 
 /** A change of one file. */
 export interface Change {

@@ -1,6 +1,7 @@
+import { masked } from "../_masked.ts";
+import { redactor } from "../logs/redact.ts";
 import { fillConnection } from "../sources/expand.ts";
 import { type Connection, expandConnection, type ServerConfig, thisMachine } from "../sources/mod.ts";
-import { shownCommand } from "./_masked.ts";
 import { shownLine, shownLines } from "./_shown.ts";
 
 /** What every program of its kind prints at its end, and says nothing. */
@@ -32,14 +33,7 @@ function withoutSecrets(line: string, connection: Connection): string {
     connection.type === "stdio"
       ? [...Object.values(connection.env), ...connection.args.flatMap(maybeSecret)]
       : Object.values(connection.headers);
-  const values = given.filter((value) => value.length >= SHORTEST_SECRET);
-  // The longest first: one may be part of another.
-  const hidden = values
-    .toSorted((a, b) => b.length - a.length)
-    .reduce((text, value) => text.replaceAll(value, "…"), line);
-  const shown = shownCommand(hidden, []);
-  // It comes as a word for a shell, which is no use here.
-  return shown.startsWith("'") ? shown.slice(1, -1).replaceAll("'\\''", "'") : shown;
+  return masked(redactor(given.filter((value) => value.length >= SHORTEST_SECRET))(line));
 }
 
 /** An argument that is no path and no plain word; of an option, its value. */

@@ -32,7 +32,7 @@ export async function openRegistries(
   if (registry === "") throw usageError("The option --registry needs a value.");
   const named = (registry ?? process.env["TOOLPIPE_REGISTRIES"] ?? "").split(/[\s,]+/).filter(Boolean);
   // What cannot be kept is asked for again.
-  const cache = createCache({ storage: await fileStorage(cacheFolder()), onTrouble: () => {} });
+  const cache = createCache({ storage: fileStorage(cacheFolder()), onTrouble: () => {} });
   const client = createRegistryClient(named.length > 0 ? { registries: named } : {}, { cache });
   return { client, mirror: createMirror({ client, shared }) };
 }

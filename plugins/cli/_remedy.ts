@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
 import type { GatewayError } from "../../core/mod.ts";
+import { shownCommand, shownUrl } from "../_masked.ts";
 import { inputVariable } from "../sources/variables.ts";
 import type { ServerStatus } from "../upstreams/mod.ts";
 import { lastWords } from "./_last-words.ts";
-import { shownCommand, shownUrl } from "./_masked.ts";
 
 /** What is wrong, and what a person can do about it; a sentence each. */
 export interface Remedy {

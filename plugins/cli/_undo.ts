@@ -1,10 +1,10 @@
 import { dirname } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { GatewayError, isJsonObject, type JsonObject, parseData } from "../../core/mod.ts";
+import { readState, replaceFile } from "../_replace-file.ts";
 import { removeIfEmpty, unlinkIfThere } from "../state/_files.ts";
 import { editJson } from "./_edit-json.ts";
 import { backupOf, forget, hashOf, type Recorded, type Run } from "./_journal.ts";
-import { readState, replaceFile } from "./_replace-file.ts";
 
 /** What became of one file. */
 export interface Undone {

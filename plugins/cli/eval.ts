@@ -1,10 +1,10 @@
 import { writeFile } from "node:fs/promises";
 import type { CommandDef } from "citty";
 import { GatewayError, nearest } from "../../core/mod.ts";
+import { type LabelledQuery, readQueries, readTools, textOf } from "../_labelled.ts";
 import { type RankerName, rankerNamed, rankerNames } from "../search/mod.ts";
 import { command } from "./_command.ts";
 import { type Evaluation, evaluateRanker, type RunLine } from "./_evaluation.ts";
-import { type LabelledQuery, readQueries, readTools } from "./_labelled.ts";
 import { output } from "./_output.ts";
 import { counted } from "./_shown.ts";
 import { usageError } from "./_usage.ts";
@@ -40,8 +40,9 @@ export const evaluate: CommandDef = command({
       throw usageError("The option --limit needs a whole number, 1 or more.");
     if (given.run === "") throw usageError("The option --run needs a value.");
     const names = rankersIn(typed);
-    const tools = await readTools(given.tools ?? "");
-    const queries = await readQueries(given.queries ?? "", tools);
+    const { tools: toolsFile = "", queries: queriesFile = "" } = given;
+    const tools = readTools(await textOf(toolsFile), toolsFile);
+    const queries = readQueries(await textOf(queriesFile), queriesFile, tools);
 
     const evaluations: Evaluation[] = [];
     const lines: (RunLine & { readonly ranker?: string })[] = [];

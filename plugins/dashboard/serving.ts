@@ -8,23 +8,11 @@ import type {} from "../auth/mod.ts";
 import { tokenMeter } from "../metrics/tokens.ts";
 import { Refusal } from "../serve/_http-refusal.ts";
 import { pathOf, readJson } from "../serve/_http-request.ts";
+import { pageHeaders } from "../serve/page-headers.ts";
 import { offerRoute } from "../serve/routes.ts";
 import { overviewOf } from "./overview.ts";
 import { pendingApprovals } from "./pending.ts";
 import type { Watching } from "./watching.ts";
-
-/** What a stranger wrote is only ever text, and even as markup it could load and run nothing. */
-const guards: Readonly<Record<string, string>> = {
-  "content-security-policy":
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'",
-  "cross-origin-resource-policy": "same-origin",
-  "cross-origin-opener-policy": "same-origin",
-  "referrer-policy": "no-referrer",
-  "x-content-type-options": "nosniff",
-  "x-frame-options": "DENY",
-  "cache-control": "no-store",
-};
 
 const LIMITS = { bytes: 20_000, depth: 4 };
 /** The header that a page of a stranger cannot know, nor send without asking. */
@@ -63,7 +51,7 @@ export function serveDashboard(parts: ServingParts): void {
     assets ??= import("./assets.ts").then(({ dashboardAssets }) => dashboardAssets());
     const asset = (await assets).get(name);
     if (!asset) throw new Refusal(404, "There is nothing at this address.");
-    response.writeHead(200, { ...guards, "content-type": asset.type }).end(await asset.read());
+    response.writeHead(200, { ...pageHeaders, "content-type": asset.type }).end(await asset.read());
   };
 
   offerRoute(gateway, "/", { open: true, handle: (_, response) => file("index.html", response) });
@@ -129,6 +117,6 @@ function checkOrigin({ headers }: IncomingMessage): void {
 
 function sendJson(response: ServerResponse, status: number, value: object): void {
   response
-    .writeHead(status, { ...guards, "content-type": "application/json; charset=utf-8" })
+    .writeHead(status, { ...pageHeaders, "content-type": "application/json; charset=utf-8" })
     .end(JSON.stringify(value));
 }

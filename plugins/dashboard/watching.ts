@@ -1,5 +1,5 @@
 import type { Call, SettledCall } from "../../core/mod.ts";
-import { masked } from "../cli/_masked.ts";
+import { masked } from "../_masked.ts";
 import { type CallLabels, labelsOf } from "../metrics/call-labels.ts";
 import { createTimeline, type Series } from "./timeline.ts";
 

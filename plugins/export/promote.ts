@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { GatewayError, type JsonObject } from "../../core/mod.ts";
-import { replaceFile } from "../cli/_replace-file.ts";
+import { replaceFile } from "../_replace-file.ts";
 import { CAPABILITY_EDITED } from "./errors.ts";
 import { editedFiles, removeWritten } from "./pending-files.ts";
 import {

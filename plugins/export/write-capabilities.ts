@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { lstat } from "node:fs/promises";
 import { join } from "node:path";
 import { GatewayError } from "../../core/mod.ts";
-import { replaceFile } from "../cli/_replace-file.ts";
+import { replaceFile } from "../_replace-file.ts";
 import { ifThere } from "../state/_files.ts";
 import type { TypeEmitter } from "../types/emitter.ts";
 import type { CapabilityManifest } from "../types/manifest.ts";

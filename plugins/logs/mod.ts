@@ -8,7 +8,7 @@ import {
   type SettledCall,
   version,
 } from "../../core/mod.ts";
-import { masked } from "../cli/_masked.ts";
+import { masked } from "../_masked.ts";
 import { labelsOf } from "../metrics/call-labels.ts";
 import { traceContextIn } from "../telemetry/trace-context.ts";
 import { type Redact, redactor } from "./redact.ts";

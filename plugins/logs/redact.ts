@@ -1,11 +1,10 @@
 import { Buffer } from "node:buffer";
 import { GatewayError, isJsonObject, type ToolResult } from "../../core/mod.ts";
-import { withoutTokens } from "../cli/_masked.ts";
+import { HIDDEN, withoutTokens } from "../_masked.ts";
 
 /** Takes secrets out of a text. */
 export type Redact = (text: string) => string;
 
-const HIDDEN = "[redacted]";
 /** What a value is nested deeper than is not shown at all. */
 const MAX_DEPTH = 32;
 

@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import { isJsonObject } from "../../core/mod.ts";
-import { isRandom, isSecretName } from "../cli/_masked.ts";
+import { isRandom, isSecretName } from "../_masked.ts";
 import type { Connection } from "../sources/server-config.ts";
 
 /** Shorter ones are words, and would be cut out of everything. */

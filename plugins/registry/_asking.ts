@@ -1,5 +1,5 @@
 import { GatewayError, type JsonObject } from "../../core/mod.ts";
-import { shownCommand } from "../cli/_masked.ts";
+import { shownCommand } from "../_masked.ts";
 import { variableOf } from "../sources/_server-inputs.ts";
 import type { Answers, NeedKind, ServerNeed } from "../sources/server-json.ts";
 import { plain } from "./entry.ts";

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isJsonObject, type JsonObject } from "../../core/mod.ts";
-import { replaceFile } from "../cli/_replace-file.ts";
+import { replaceFile } from "../_replace-file.ts";
 import { ifThere } from "../state/_files.ts";
 import { type RegistryEntry, readEntry, writeEntry } from "./entry.ts";
 

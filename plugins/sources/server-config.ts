@@ -70,6 +70,11 @@ export function definitionHash({ name, connection }: ServerConfig): string {
   return createHash("sha256").update(canonical({ name, connection })).digest("hex");
 }
 
+/** Two projects may each have a server of the same name, or one of the same words that means another file. */
+export function placeOf({ name, origin }: ServerConfig): string {
+  return `${name} in ${origin.file ?? origin.source}`;
+}
+
 /** JSON with sorted keys, so that the same definition always has the same text. */
 function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;

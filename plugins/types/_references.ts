@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from "../../core/mod.ts";
+import { pointed } from "../_pointed.ts";
 import { keysOf } from "./_data.ts";
-import { pointed } from "./_schema.ts";
 
 /** What the references of one schema lead to. */
 export interface References {

@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../core/mod.ts";
+import { pointed } from "../_pointed.ts";
 
 /** References that lead to references are followed so many times. */
 const MAX_HOPS = 20;
@@ -11,27 +12,6 @@ export function resolveRef(ref: unknown, root: unknown): unknown {
     const isOnlyRef = isJsonObject(target) && Object.keys(target).length === 1;
     if (!isOnlyRef || !Object.hasOwn(target as JsonObject, "$ref")) return target;
     target = (target as JsonObject)["$ref"];
-  }
-}
-
-/** What a pointer within a document (`#/a/b`) leads to. */
-export function pointed(root: unknown, ref: string): unknown {
-  if (ref !== "#" && !ref.startsWith("#/")) return;
-  let value = root;
-  for (const part of ref.split("/").slice(1)) {
-    const key = decoded(part).replaceAll("~1", "/").replaceAll("~0", "~");
-    const isThere = typeof value === "object" && value !== null && Object.hasOwn(value, key);
-    if (!isThere) return;
-    value = (value as JsonObject)[key];
-  }
-  return value;
-}
-
-function decoded(part: string): string {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return part;
   }
 }
 

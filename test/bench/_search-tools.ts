@@ -1,22 +1,9 @@
 import { existsSync, readFileSync } from "node:fs";
 import type { Tool, ToolDefinition } from "../../core/mod.ts";
 import { fromRoot } from "./_root.ts";
+import { workspaceTools } from "./_workspace-tools.ts";
 
 const file = fromRoot("..", "shared", "data", "catalog", "tools.jsonl");
-
-const verbs = ["list", "get", "create", "update", "delete", "search", "export", "import", "watch", "close"];
-const nouns = [
-  "issues",
-  "files",
-  "invoices",
-  "messages",
-  "events",
-  "pages",
-  "users",
-  "orders",
-  "tickets",
-  "charts",
-];
 
 interface Listed extends ToolDefinition {
   readonly server: string;
@@ -60,22 +47,7 @@ function realTools(): readonly Listed[] {
 }
 
 function madeUp(): readonly Listed[] {
-  return Array.from({ length: 400 }, (_, server) => server).flatMap((server) =>
-    verbs.map((verb) => {
-      const noun = nouns[server % nouns.length];
-      return {
-        server: `server-${server}`,
-        name: `${verb}_${noun}`,
-        description: `${verb} ${noun} of the workspace ${server}, by owner, state and date. One page at a time, the newest first.`,
-        inputSchema: {
-          type: "object",
-          properties: {
-            owner: { type: "string", description: "Whose they are" },
-            state: { type: "string", description: "Which of them" },
-            since: { type: "string", description: "Only those changed since this date" },
-          },
-        },
-      };
-    }),
+  return Array.from({ length: 400 }, (_, index) => index).flatMap((index) =>
+    workspaceTools(index).map((tool) => ({ ...tool, server: `server-${index}` })),
   );
 }

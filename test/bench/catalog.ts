@@ -4,11 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { createGateway, type ToolDefinition } from "../../core/mod.ts";
+import { createGateway } from "../../core/mod.ts";
 import { cache } from "../../plugins/cache/mod.ts";
 import { definitionHash, type ServerConfig } from "../../plugins/sources/mod.ts";
-import { placeOf } from "../../plugins/upstreams/fleet.ts";
+import { placeOf } from "../../plugins/sources/server-config.ts";
 import { createSnapshot } from "../../plugins/upstreams/snapshot.ts";
+import { workspaceTools } from "./_workspace-tools.ts";
 
 const ROUNDS = 7;
 const child = fileURLToPath(new URL(`./_first-search${import.meta.url.slice(-3)}`, import.meta.url));
@@ -95,42 +96,16 @@ export async function prepareCatalog(
       hash: definitionHash(config),
       savedAt: Date.now(),
       info: { name: config.name },
-      listing: { tools: toolsOf(index), rejected: [], resources: [], resourceTemplates: [], prompts: [] },
+      listing: {
+        tools: workspaceTools(index),
+        rejected: [],
+        resources: [],
+        resourceTemplates: [],
+        prompts: [],
+      },
     });
   }
   await snapshot.flush();
   await keeper.close();
   return file;
-}
-
-const verbs = ["list", "get", "create", "update", "delete", "search", "export", "import", "watch", "close"];
-const nouns = [
-  "issues",
-  "files",
-  "invoices",
-  "messages",
-  "events",
-  "pages",
-  "users",
-  "orders",
-  "tickets",
-  "charts",
-];
-
-function toolsOf(server: number): ToolDefinition[] {
-  const noun = nouns[server % nouns.length];
-  return verbs.map((verb) => ({
-    name: `${verb}_${noun}`,
-    description: `${verb} ${noun} of the workspace ${server}, by owner, state and date, a page at a time.`,
-    inputSchema: {
-      type: "object",
-      properties: {
-        owner: { type: "string", description: "Whose they are" },
-        state: { type: "string", enum: ["open", "closed", "all"], description: "Which of them" },
-        since: { type: "string", description: "Only those changed since this date" },
-        page: { type: "integer", description: "Which page, from 1" },
-      },
-      required: ["owner"],
-    },
-  }));
 }

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { readQueries, readTools } from "../../plugins/cli/_labelled.ts";
+import { readQueries, readTools, textOf } from "../../plugins/_labelled.ts";
 import { meanQuality, qualityOf } from "../../plugins/search/evaluate.ts";
 import { fusionRanker } from "../../plugins/search/fusion.ts";
 import { type RankerName, rankerNamed } from "../../plugins/search/mod.ts";
@@ -32,8 +32,8 @@ export async function quality(): Promise<void> {
 }
 
 async function rowOf(name: string, folder: string): Promise<string> {
-  const tools = await readTools(join(folder, "tools.jsonl"));
-  const all = await readQueries(join(folder, "queries.jsonl"), tools);
+  const tools = readTools(await textOf(join(folder, "tools.jsonl")), `${name}: tools.jsonl`);
+  const all = readQueries(await textOf(join(folder, "queries.jsonl")), `${name}: queries.jsonl`, tools);
   const step = Math.ceil(all.length / MOST_QUERIES);
   const queries = all.filter((_, index) => index % step === 0);
   const cells: string[] = [];

@@ -2,13 +2,20 @@ import { Buffer } from "node:buffer";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Playground, servePlayground } from "../../playground/server.ts";
-import { hasChromium, openPage, picture, startBrowser } from "./_browser.ts";
+import { hasChromium, openPage, picture, startBrowser } from "../_helpers/browser.ts";
 import { lines } from "./_playground.ts";
 
 const query = "show me what is inside a text file";
 
 /** A machine that does much else at once may take its time. */
 const patient = { timeout: 90_000 };
+
+/** Opens the page; it is ready when it knows the catalog. */
+async function opened(...given: Parameters<typeof openPage>): Promise<Page> {
+  const page = await openPage(...given);
+  await page.locator("#columns .column").first().waitFor({ state: "attached" });
+  return page;
+}
 
 async function search(page: Page, text: string): Promise<void> {
   await page.fill("#query", text);
@@ -55,7 +62,7 @@ describe.skipIf(!hasChromium)("the page needs Chromium", patient, () => {
   });
 
   test("shows rankers side by side, and where a score comes from", async () => {
-    const page = await openPage(browser, `${url}#r=keyword&r=simple`, { colorScheme: "light" });
+    const page = await opened(browser, `${url}#r=keyword&r=simple`, { colorScheme: "light" });
     await search(page, query);
     expect(await page.locator(".column").count()).toBe(2);
     expect((await idsOf(page, 1)).length).toBeGreaterThan(3);
@@ -73,7 +80,7 @@ describe.skipIf(!hasChromium)("the page needs Chromium", patient, () => {
   });
 
   test("ranks again while a slider moves, and back when it is reset", async () => {
-    const page = await openPage(browser, `${url}#r=keyword&r=keyword`);
+    const page = await opened(browser, `${url}#r=keyword&r=keyword`);
     await search(page, query);
     const usual = await idsOf(page, 1);
     for (const path of ["name", "summary", "description"]) await slide(page, `keyword.weights.${path}`, 0);
@@ -87,10 +94,10 @@ describe.skipIf(!hasChromium)("the page needs Chromium", patient, () => {
   test("is dark where the system is, and where somebody wants it, who is remembered", async () => {
     const ground = (page: Page): Promise<string> =>
       page.evaluate("getComputedStyle(document.body).backgroundColor");
-    const light = await openPage(browser, url, { colorScheme: "light" });
+    const light = await opened(browser, url, { colorScheme: "light" });
     const bright = await ground(light);
     await light.locator("#theme").click();
-    const dark = await openPage(browser, url, { colorScheme: "dark" });
+    const dark = await opened(browser, url, { colorScheme: "dark" });
     expect(await ground(dark)).not.toBe(bright);
     expect(await ground(light)).toBe(await ground(dark));
     await light.reload();
@@ -103,7 +110,7 @@ describe.skipIf(!hasChromium)("the page needs Chromium", patient, () => {
 
   test("can be read on a phone: nothing is wider than the screen", async () => {
     const phone = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true };
-    const page = await openPage(browser, url, phone);
+    const page = await opened(browser, url, phone);
     const width = (): Promise<number> => page.evaluate("document.documentElement.scrollWidth");
     await search(page, query);
     await page.locator(".hit").first().tap();
@@ -116,7 +123,7 @@ describe.skipIf(!hasChromium)("the page needs Chromium", patient, () => {
   });
 
   test("can be used with the keyboard alone", async () => {
-    const page = await openPage(browser, `${url}#r=keyword&r=simple`);
+    const page = await opened(browser, `${url}#r=keyword&r=simple`);
     const { keyboard } = page;
     const focused = (part: string): Promise<unknown> => page.evaluate(`document.activeElement.${part}`);
     const tabTo = async (part: string, value: string): Promise<void> => {
@@ -156,7 +163,7 @@ describe.skipIf(!hasChromium)("the page needs Chromium", patient, () => {
   });
 
   test("stays where somebody has moved when a later answer comes", async () => {
-    const page = await openPage(browser, `${url}#r=keyword&r=simple`);
+    const page = await opened(browser, `${url}#r=keyword&r=simple`);
     await search(page, query);
     let release = (): void => {};
     const held = new Promise<void>((resolve) => {
@@ -176,7 +183,7 @@ describe.skipIf(!hasChromium)("the page needs Chromium", patient, () => {
   });
 
   test("shows what strangers wrote as text, whatever it is", async () => {
-    const page = await openPage(browser, `${url}#r=keyword&r=simple`);
+    const page = await opened(browser, `${url}#r=keyword&r=simple`);
     const attack = `<img src=x onerror="pwned=1"><script>pwned=1</script><a href="javascript:pwned=1">go</a>`;
     const evil = { server: `<b>${attack}`, name: `read_file${attack}`, description: `Reads. ${attack}` };
     const queries = [
@@ -196,13 +203,13 @@ describe.skipIf(!hasChromium)("the page needs Chromium", patient, () => {
   });
 
   test("says in a sentence what is wrong with a file", async () => {
-    const page = await openPage(browser, url, { refused: [400] });
-    await choose(page, "bad.jsonl", "{}", "Line 1 of bad.jsonl has no name.");
+    const page = await opened(browser, url, { refused: [400] });
+    await choose(page, "bad.jsonl", "{}", "bad.jsonl:1: name: expected a value, found nothing.");
     await picture(page, "error");
   });
 
   test("takes a file that is dropped on it", async () => {
-    const page = await openPage(browser, url);
+    const page = await opened(browser, url);
     const text = lines([{ server: "mail", name: "send_mail", description: "Sends a mail." }]);
     await page.evaluate(`{
       const dataTransfer = new DataTransfer();
@@ -215,14 +222,14 @@ describe.skipIf(!hasChromium)("the page needs Chromium", patient, () => {
   });
 
   test("has everything in its link", async () => {
-    const page = await openPage(browser, `${url}#catalog=demo&r=keyword&r=simple`);
+    const page = await opened(browser, `${url}#catalog=demo&r=keyword&r=simple`);
     await search(page, query);
     await slide(page, "keyword.weights.name", 0.5);
     await page.getByRole("button", { name: "+ Compare" }).click();
     await page.locator(".ranker").nth(2).selectOption("tag");
     await expect.poll(() => page.url(), patient).toContain("r=tag");
 
-    const other = await openPage(browser, page.url());
+    const other = await opened(browser, page.url());
     await other.locator(".hit").first().waitFor();
     expect(await other.locator("#query").inputValue()).toBe(query);
     expect(await other.locator("#catalog").inputValue()).toBe("demo");
@@ -233,17 +240,14 @@ describe.skipIf(!hasChromium)("the page needs Chromium", patient, () => {
   });
 
   test("opens a link that names what is not here", async () => {
-    const page = await openPage(
-      browser,
-      `${url}#r=nope&r=keyword*nope*1*keyword.k1*99&catalog=gone&set=gone`,
-    );
+    const page = await opened(browser, `${url}#r=nope&r=keyword*nope*1*keyword.k1*99&catalog=gone&set=gone`);
     expect(await page.locator(".ranker").count()).toBe(1);
     await search(page, query);
   });
 
   test("gives an experiment as a config", async () => {
     const permissions = ["clipboard-read", "clipboard-write"];
-    const page = await openPage(browser, `${url}#r=keyword*keyword.k1*2`, { permissions });
+    const page = await opened(browser, `${url}#r=keyword*keyword.k1*2`, { permissions });
     await page.getByRole("button", { name: "Config" }).click();
     const text = await page.locator("#snippet-text").textContent();
     expect(text).toContain(`search: { ranker: "keyword", keyword: { k1: 2 } }`);
@@ -254,7 +258,7 @@ describe.skipIf(!hasChromium)("the page needs Chromium", patient, () => {
   });
 
   test("draws an evaluation, and lists what got worse than the baseline that was pinned", async () => {
-    const page = await openPage(browser, `${url}#view=evaluate&catalog=demo&set=demo&r=keyword&r=simple`);
+    const page = await opened(browser, `${url}#view=evaluate&catalog=demo&set=demo&r=keyword&r=simple`);
     await run(page);
     expect(await page.locator("#figures tbody tr").count()).toBe(2);
     expect(await page.locator("#figures thead th").allTextContents()).toEqual(
@@ -283,7 +287,7 @@ describe.skipIf(!hasChromium)("the page needs Chromium", patient, () => {
   });
 
   test("tells how far a long evaluation is, stays at hand meanwhile, and cancels it", async () => {
-    const page = await openPage(browser, `${url}#view=evaluate&catalog=demo&r=keyword&r=simple`);
+    const page = await opened(browser, `${url}#view=evaluate&catalog=demo&r=keyword&r=simple`);
     const many = Array.from({ length: 50_000 }, (_, index) => ({ query: `read file ${index}` }));
     await choose(page, "many.jsonl", lines(many), "50,000 labelled queries");
     await page.locator("#start").click();

@@ -1,8 +1,8 @@
 import { existsSync, readdirSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import type { ColumnAnswer, Evaluation, EvaluationLine, Overview } from "../../playground/protocol.ts";
-import { readTools } from "../../playground/read-lines.ts";
 import { createWorkshop } from "../../playground/workshop.ts";
+import { readTools } from "../../plugins/_labelled.ts";
 import { failureOf } from "../_helpers/failure.ts";
 import { temporaryFolder } from "../_helpers/temporary-folder.ts";
 import { lines, openPlayground, post, send, someQueries, someTools } from "./_playground.ts";
@@ -173,14 +173,14 @@ describe("files", () => {
   });
 
   test.each([
-    ["catalogs", "{}", "Line 1 of x.jsonl has no name."],
-    ["catalogs", `{"name":"a"}\n\n[`, "Line 3 of x.jsonl is not JSON."],
-    ["catalogs", "[]", "Line 1 of x.jsonl is not an object."],
-    ["catalogs", `{"name":"a","server":7}`, "Line 1 of x.jsonl has a server that is no text."],
-    ["catalogs", "\n", "x.jsonl holds no tools."],
-    ["sets", `{"relevant":[]}`, "Line 1 of x.jsonl has no query."],
-    ["sets", `{"query":"a","relevant":"b"}`, 'Line 1 of x.jsonl has a "relevant" that is no list of ids.'],
-    ["sets", "", "x.jsonl holds no queries."],
+    ["catalogs", "{}", "x.jsonl:1: name: expected a value, found nothing."],
+    ["catalogs", `{"name":"a"}\n\n[`, "x.jsonl:3: this is not JSON."],
+    ["catalogs", "5", "x.jsonl:1: the line: expected Object, found 5."],
+    ["catalogs", `{"name":"a","server":7}`, "x.jsonl:1: server: expected string, found 7."],
+    ["catalogs", "\n", "x.jsonl: there is nothing in it."],
+    ["sets", `{"relevant":[]}`, "x.jsonl:1: query: expected a value, found nothing."],
+    ["sets", `{"query":"a","relevant":"b"}`, "x.jsonl:1: relevant: expected Array, found a string."],
+    ["sets", "", "x.jsonl: there is nothing in it."],
   ])("that are wrong are refused by line: %s %s", async (where, text, sentence) => {
     const { url } = await openPlayground();
     expect(await refusalOf(post(`${url}api/${where}`, { name: "x.jsonl", text }))).toEqual([400, sentence]);
@@ -198,9 +198,9 @@ describe("files", () => {
   test("that were named on the command line are checked before anything is served", async () => {
     const folder = await temporaryFolder({ "bad.jsonl": "{}" });
     const missing = await failureOf(openPlayground({ tools: `${folder}/none.jsonl` }));
-    expect(missing.message).toBe(`${folder}/none.jsonl cannot be read (ENOENT).`);
+    expect(missing.message).toBe(`${folder}/none.jsonl: cannot be read (ENOENT).`);
     const wrong = await failureOf(openPlayground({ queries: `${folder}/bad.jsonl` }));
-    expect(wrong.message).toBe("Line 1 of bad.jsonl has no query.");
+    expect(wrong.message).toBe("bad.jsonl:1: query: expected a value, found nothing.");
   });
 });
 

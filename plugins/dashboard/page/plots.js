@@ -1,3 +1,4 @@
+import { chartLook, colour } from "./chart-look.js";
 import { h } from "./dom.js";
 import { count, duration } from "./format.js";
 import uPlot from "./uplot.js";
@@ -122,19 +123,10 @@ function draw(id, x, lines, show, told, incrs) {
  * @returns {uPlot.Options}
  */
 function optionsOf(place, lines, { show, incrs }, onPoint) {
-  const axis = {
-    stroke: colour(place, "--muted"),
-    font: "11px system-ui, sans-serif",
-    grid: { stroke: colour(place, "--line"), width: 1 },
-    ticks: { show: false },
-  };
+  const { axis, frame } = chartLook(place, HEIGHT, onPoint);
   return {
-    width: Math.max(place.clientWidth, 200),
-    height: HEIGHT,
+    ...frame,
     padding: [10, 8, 0, 0],
-    legend: { show: false },
-    hooks: { setCursor: [({ cursor }) => onPoint(cursor.idx)] },
-    cursor: { y: false, points: { size: 6 }, drag: { x: false, y: false } },
     scales: { x: { time: true }, y: { range: (_self, _min, max) => [0, Math.max((max ?? 0) * 1.15, 1)] } },
     axes: [
       {
@@ -166,19 +158,4 @@ function optionsOf(place, lines, { show, incrs }, onPoint) {
       })),
     ],
   };
-}
-
-/**
- * A colour of the style sheet as a canvas understands it.
- *
- * @param {HTMLElement} place
- * @param {string} name
- */
-function colour(place, name) {
-  const probe = h("span");
-  probe.style.color = `var(${name})`;
-  place.append(probe);
-  const { color } = getComputedStyle(probe);
-  probe.remove();
-  return color;
 }

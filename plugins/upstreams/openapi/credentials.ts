@@ -26,7 +26,8 @@ export interface CredentialContext {
   readonly askToken?: AskToken | undefined;
 }
 
-const HIDDEN = "***";
+/** What a dry run shows of a credential. It is checked like the header that it stands for, which takes plain signs only. */
+export const HIDDEN = "***";
 
 /** What proves who sends a request, as the document asks for it and as far as there are credentials. */
 export async function proofsFor(

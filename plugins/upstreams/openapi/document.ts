@@ -1,4 +1,5 @@
 import { GatewayError, isJsonObject, type JsonObject } from "../../../core/mod.ts";
+import { pointed } from "../../_pointed.ts";
 import { DOCUMENT_BROKEN } from "./errors.ts";
 
 /** A document that describes an API. */
@@ -76,29 +77,11 @@ export function followed(
   for (let hops = 0; isJsonObject(target) && typeof target["$ref"] === "string"; hops++) {
     if (hops === MAX_HOPS) return undefined;
     ref = target["$ref"];
-    target = pointed(root, ref);
+    // One of the whole document is no part of it.
+    target = ref === "#" ? undefined : pointed(root, ref);
     if (target === undefined) return undefined;
   }
   return ref === undefined ? { target } : { target, ref };
-}
-
-function pointed(root: JsonObject, ref: string): unknown {
-  if (!ref.startsWith("#/")) return undefined;
-  let value: unknown = root;
-  for (const part of ref.slice(2).split("/")) {
-    const key = decoded(part).replaceAll("~1", "/").replaceAll("~0", "~");
-    if (typeof value !== "object" || value === null || !Object.hasOwn(value, key)) return undefined;
-    value = (value as JsonObject)[key];
-  }
-  return value;
-}
-
-function decoded(part: string): string {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return part;
-  }
 }
 
 /** The entries of what should be an object. */

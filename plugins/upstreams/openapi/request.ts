@@ -2,6 +2,7 @@ import type { Buffer } from "node:buffer";
 import { GatewayError, type JsonObject, version } from "../../../core/mod.ts";
 import { fromHeaders } from "../../logs/secrets.ts";
 import { writeBody } from "./body-bytes.ts";
+import { HIDDEN } from "./credentials.ts";
 import type { Plan } from "./plan.ts";
 import { filledServer, joined } from "./servers.ts";
 import { encoded, headerText, type Pair, pathText, queryPairs } from "./style.ts";
@@ -105,8 +106,6 @@ export function prepareRequest(plan: Plan, given: JsonObject, context: RequestCo
 function proofSecrets({ name, value }: Proof): readonly string[] {
   return fromHeaders({ [name]: value });
 }
-
-const HIDDEN = "***";
 
 function isSecret(name: string): boolean {
   return /auth|cookie|token|secret|password|api[-_]?key|access[-_]?key/i.test(name);

@@ -1,11 +1,9 @@
 import type { ToolDefinition } from "../../../core/mod.ts";
-
-const verbs = ["list", "get", "create", "update", "delete", "search", "export", "import", "watch", "close"];
-const nouns = ["issues", "files", "invoices", "messages", "events"];
+import { nouns, verbs } from "../_workspace-tools.ts";
 
 /** The fifty tools of a server, all of which answer with the text they are given. */
 export function toolsOf(server: string): ToolDefinition[] {
-  return nouns.flatMap((noun) =>
+  return nouns.slice(0, 5).flatMap((noun) =>
     verbs.map((verb) => ({
       name: `${verb}_${noun}_${server}`,
       description: `${verb} ${noun} of the workspace ${server}, by owner, state and date, a page at a time.`,

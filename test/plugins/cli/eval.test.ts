@@ -151,12 +151,16 @@ describe("a broken file is named with its line:", () => {
       '{"id":"","server":"b","name":"c"}',
       "tools.jsonl:1: id: expected a text that is not empty",
     ],
-    ["tools.jsonl", "[]", "tools.jsonl:1: id: expected a value, found nothing."],
+    ["tools.jsonl", "[]", "tools.jsonl:1: name: expected a value, found nothing."],
     ["tools.jsonl", "5", "tools.jsonl:1: the line: expected Object, found 5."],
     ["tools.jsonl", "\n\n", "tools.jsonl: there is nothing in it."],
     ["queries.jsonl", '{"query":"a","relevant":["b"]}', 'queries.jsonl:1: there is no tool "b".'],
     ["queries.jsonl", '\n{"query":5,"relevant":[]}', "queries.jsonl:2: query: expected string, found 5."],
-    ["queries.jsonl", '{"query":"a"}', "queries.jsonl:1: relevant: expected a value, found nothing."],
+    [
+      "queries.jsonl",
+      '{"query":"a","relevant":"b"}',
+      "queries.jsonl:1: relevant: expected Array, found a string.",
+    ],
   ])("%s %j", async (file, text, message) => {
     const { code, stdout, stderr } = await evaluate(await place({ [file]: text }));
     expect(stderr).toContain(message);

@@ -59,7 +59,7 @@ test.each([
   [["--port="], "The option --port needs a port."],
   [["--tools="], "The option --tools needs a value."],
   [["--queries="], "The option --queries needs a value."],
-  [["--tools", "nowhere.jsonl"], "nowhere.jsonl cannot be read (ENOENT)."],
+  [["--tools", "nowhere.jsonl"], "nowhere.jsonl: cannot be read (ENOENT)."],
 ])("%j is told in a sentence", async (args, sentence) => {
   await place();
   const { code, stderr } = await runMain(["playground", ...args]);

@@ -1,5 +1,4 @@
-import type { Browser, BrowserContextOptions, Page } from "playwright-core";
-import { expect, onTestFinished } from "vitest";
+import { onTestFinished } from "vitest";
 import { definePreset, localTools, type Plugin, textResult } from "../../../core/mod.ts";
 import { approvals } from "../../../plugins/approvals.ts";
 import { type DashboardOptions, dashboard } from "../../../plugins/dashboard/mod.ts";
@@ -84,32 +83,4 @@ export async function openedWith(options: DashboardOptions, ...plugins: readonly
   });
   await server.gateway.services.upstreams?.settled();
   return { server, url: new URL("/", server.url).href, release: () => waiting.shift()?.() };
-}
-
-/** Opens the page in a window of its own. Nothing in it may go wrong or out, but for refusals that are expected. */
-export async function openDashboard(
-  browser: Browser,
-  url: string,
-  { refused = [], ...options }: BrowserContextOptions & { readonly refused?: readonly number[] } = {},
-): Promise<Page> {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
-  const page = await context.newPage();
-  page.setDefaultTimeout(60_000);
-  const wrong: string[] = [];
-  page.on("console", (message) => {
-    if (!["error", "warning"].includes(message.type())) return;
-    if (!refused.some((status) => message.text().includes(`a status of ${status} `)))
-      wrong.push(message.text());
-  });
-  page.on("pageerror", (error) => wrong.push(error.message));
-  page.on("request", (request) => {
-    if (new URL(request.url()).origin !== new URL(url).origin && !request.url().startsWith("data:"))
-      wrong.push(`asked for ${request.url()}`);
-  });
-  onTestFinished(async () => {
-    await context.close();
-    expect(wrong).toEqual([]);
-  });
-  await page.goto(url);
-  return page;
 }

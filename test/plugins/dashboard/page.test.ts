@@ -1,9 +1,9 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { auth } from "../../../plugins/auth/mod.ts";
-import { hasChromium, picture, startBrowser } from "../../playground/_browser.ts";
+import { hasChromium, openPage, picture, startBrowser } from "../../_helpers/browser.ts";
 import { people } from "../serve/_people.ts";
-import { markup, openDashboard, opened } from "./_dashboard.ts";
+import { markup, opened } from "./_dashboard.ts";
 
 /** A machine that does much else at once may take its time. */
 const patient = { timeout: 90_000 };
@@ -23,7 +23,7 @@ describe.skipIf(!hasChromium)("the dashboard needs Chromium", patient, () => {
     for (let count = 0; count < 12; count++) await gateway.run({ tool: "local:ok" });
     await gateway.run({ tool: "local:fail" });
     await gateway.run({ tool: "local:missing api_key=canary" });
-    const page = await openDashboard(browser, url, { colorScheme: "light" });
+    const page = await openPage(browser, url, { colorScheme: "light" });
     await page.locator("#calls tr").nth(13).waitFor();
     const servers = await rows(page, "servers");
     expect(servers.find((row) => row.startsWith("broken"))).toMatch(/error/);
@@ -49,7 +49,7 @@ describe.skipIf(!hasChromium)("the dashboard needs Chromium", patient, () => {
     const { server, url } = await opened();
     for (const tool of ["local:ok", "local:fail", "local:ok", "nobody:knows"])
       await server.gateway.run({ tool });
-    const page = await openDashboard(browser, url);
+    const page = await openPage(browser, url);
     await page.locator("#calls tr").nth(3).waitFor();
     await page.selectOption("#filter-outcome", "ok");
     await expect.poll(() => rows(page, "calls"), patient).toHaveLength(2);
@@ -70,7 +70,7 @@ describe.skipIf(!hasChromium)("the dashboard needs Chromium", patient, () => {
 
   test("lets a person grant and refuse what waits, with the keyboard alone", async () => {
     const { server, url } = await opened();
-    const page = await openDashboard(browser, url, { colorScheme: "dark" });
+    const page = await openPage(browser, url, { colorScheme: "dark" });
     await page.locator("#pending li").nth(1).waitFor();
     await picture(page, "dashboard-dark");
     const focused = (): Promise<string | null> =>
@@ -94,7 +94,7 @@ describe.skipIf(!hasChromium)("the dashboard needs Chromium", patient, () => {
   test("takes what servers say for text, whatever it looks like", async () => {
     const { server, url } = await opened();
     await server.gateway.run({ tool: `x:${markup}`, actor: { id: markup, scopes: [] } });
-    const page = await openDashboard(browser, url);
+    const page = await openPage(browser, url);
     await page.locator("#calls tr").first().waitFor();
     await page.locator("#pending li").first().waitFor();
     expect(await page.locator("#calls, #servers, #pending").locator("img, script").count()).toBe(0);
@@ -107,7 +107,7 @@ describe.skipIf(!hasChromium)("the dashboard needs Chromium", patient, () => {
     if (!ann || !bob) throw new Error("There is nobody.");
     const { server, url } = await opened(auth({ tokens: [{ ...ann, scopes: ["admin"] }, bob] }));
     await server.gateway.run({ tool: "local:ok" });
-    const page = await openDashboard(browser, url, { refused: [401, 403] });
+    const page = await openPage(browser, url, { refused: [401, 403] });
     await page.locator("#sign-in").waitFor();
     expect(await page.locator("#content").isVisible()).toBe(false);
     await picture(page, "dashboard-sign-in");
@@ -137,7 +137,7 @@ describe.skipIf(!hasChromium)("the dashboard needs Chromium", patient, () => {
     const { server, url } = await opened();
     await server.gateway.run({ tool: "local:ok" });
     const phone = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true };
-    const page = await openDashboard(browser, url, phone);
+    const page = await openPage(browser, url, phone);
     await page.locator("#calls th", { hasText: "local:ok" }).waitFor();
     expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(390);
     await picture(page, "dashboard-phone");

@@ -50,7 +50,7 @@ describe("every line is one JSON object", () => {
         level: "warn",
         tool: "s:late",
         outcome: "TIMEOUT",
-        message: "It took too long with [redacted]. token=…",
+        message: "It took too long with …. token=…",
       },
       { level: "error", tool: "s:throw", outcome: "INTERNAL" },
       { level: "warn", tool: "s:no [31m api_key=…", outcome: "TOOL_NOT_FOUND", stage: "resolve" },

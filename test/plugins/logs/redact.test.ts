@@ -20,7 +20,7 @@ describe("known secrets", () => {
       `https://a.example/?key=${encodeURIComponent(secret)}`,
       Buffer.from(secret).toString("base64"),
     ];
-    for (const text of texts) expect(redact(text)).toContain("[redacted]");
+    for (const text of texts) expect(redact(text)).toContain("…");
     expect(redact("nothing to see")).toBe("nothing to see");
   });
 
@@ -30,10 +30,7 @@ describe("known secrets", () => {
       fc.property(fc.array(word, { minLength: 1, maxLength: 4 }), fc.string(), fc.string(), (all, a, b) => {
         const redact = redactor(all);
         for (const secret of all) {
-          const left = redact(`${a}${secret}${b}`);
-          // What was put in its place may hold a secret that is part of that.
-          if (!"[redacted]".includes(secret))
-            expect(left.replaceAll("[redacted]", "\n")).not.toContain(secret);
+          expect(redact(`${a}${secret}${b}`)).not.toContain(secret);
         }
       }),
     );
@@ -54,7 +51,7 @@ test("an error keeps its kind and loses what is secret, in its data and causes t
     data: { ms: 5, said: ["canary-1"] },
   });
   const clean = redactError(error, redactor(["canary-1"]));
-  expect(clean).toMatchObject({ code: "TIMEOUT", message: "It said [redacted].", data: { ms: 5 } });
+  expect(clean).toMatchObject({ code: "TIMEOUT", message: "It said ….", data: { ms: 5 } });
   expect((clean.cause as Error).cause).toMatchObject({ code: "E" });
   const inner = clean.cause as Error;
   expect(`${JSON.stringify(clean)}${inner.stack}${String(inner.cause)}`).not.toContain("canary");

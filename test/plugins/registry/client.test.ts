@@ -90,7 +90,7 @@ describe("a result is kept", () => {
     let now = Date.now();
     const made = async () => {
       const cache = createCache({
-        storage: await fileStorage(folder),
+        storage: fileStorage(folder),
         onTrouble: (cause) => {
           throw cause;
         },

@@ -57,8 +57,6 @@ export async function openPage(
     expect(wrong).toEqual([]);
   });
   await page.goto(url);
-  // The page is ready when it knows the catalog.
-  await page.locator("#columns .column").first().waitFor({ state: "attached" });
   return page;
 }
 

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { open, realpath, rename, stat, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { GatewayError } from "../../core/mod.ts";
-import { codeOf, ifThere, makeFolder, syncFolder } from "../state/_files.ts";
+import { GatewayError } from "../core/mod.ts";
+import { codeOf, ifThere, makeFolder, syncFolder } from "./state/_files.ts";
 
 /** What a file holds, and who may read it. */
 export interface FileState {

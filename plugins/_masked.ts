@@ -1,3 +1,6 @@
+/** What stands in the place of a secret. No secret is short enough to be part of it. */
+export const HIDDEN = "…";
+
 const SECRET_NAME = /key|token|secret|passw|pwd|auth|credential|cookie|session|signature/i;
 /** These say where something is, which whoever approves it should know. */
 const PLACE_NAME = /(file|path|dir|folder|url|uri|host|name|type)$/i;
@@ -15,7 +18,7 @@ const LINK = /(?<![\w+.-])([a-z][a-z0-9+.-]*:\/\/)([^\s"'`<>|;]+)/gi;
 
 /** A command line as a person may see it: what looks like a secret is left out, and the rest is not. */
 export function shownCommand(command: string, args: readonly string[]): string {
-  const shown = args.map((arg, index) => (isValueOfSecret(args[index - 1], arg) ? "…" : masked(arg)));
+  const shown = args.map((arg, index) => (isValueOfSecret(args[index - 1], arg) ? HIDDEN : masked(arg)));
   return [masked(command), ...shown].map(quoted).join(" ");
 }
 
@@ -40,15 +43,15 @@ export function masked(text: string): string {
 
 /** A text without what can be nothing but a token, whatever stands around it. */
 export function withoutTokens(text: string): string {
-  return text.replace(BEARER, "$1 …").replace(TOKEN, "…");
+  return text.replace(BEARER, `$1 ${HIDDEN}`).replace(TOKEN, HIDDEN);
 }
 
 function hide(whole: string, name: string, between: string, value: string): string {
-  if (isSecretName(name)) return isHarmless(value) ? whole : `${name}${between}…`;
+  if (isSecretName(name)) return isHarmless(value) ? whole : `${name}${between}${HIDDEN}`;
   // As in `--env=TOKEN=value`.
   const inner = /^(["']?[\w.-]+)=(.+)$/s.exec(value);
   return inner?.[1] && inner[2] && isSecretName(inner[1]) && !isHarmless(inner[2])
-    ? `${name}${between}${inner[1]}=…`
+    ? `${name}${between}${inner[1]}=${HIDDEN}`
     : whole;
 }
 
@@ -59,8 +62,8 @@ function isHarmless(value: string): boolean {
 function shownRest(rest: string): string {
   const [, authority = "", path = "", more = ""] = /^([^/?#]*)([^?#]*)(.*)$/s.exec(rest) ?? [];
   const host = authority.slice(authority.lastIndexOf("@") + 1);
-  const segments = path.split("/").map((segment) => (isRandom(segment) ? "…" : segment));
-  return `${host}${segments.join("/")}${more === "" ? "" : "?…"}`;
+  const segments = path.split("/").map((segment) => (isRandom(segment) ? HIDDEN : segment));
+  return `${host}${segments.join("/")}${more === "" ? "" : `?${HIDDEN}`}`;
 }
 
 /** Whether nobody would have thought of it: letters and digits in turn, and many of them. */
