@@ -19,12 +19,27 @@ const entries = [
 /** What every start needs of others is joined too, where its licence comes with it; all else stays where it is installed. */
 const joined = /^(citty|confbox|hookable|lru-cache|valibot)(\/|$)/;
 
+/**
+ * What a start needs at one moment is one file, with all that it imports and no file before it has: to find, read and
+ * link a file takes Node longer than to run most of them. The first must stay small and import none of the others, since
+ * only what is read after it is kept compiled.
+ */
+const together = {
+  first: ["plugins/cli/_keep-compiled"],
+  command: ["plugins/cli/commands", "plugins/cli/main"],
+  core: ["core/mod"],
+  served: ["plugins/cli/serve", "plugins/cli/_announce", "presets/passthrough"],
+  anygpt: ["presets/anygpt"],
+  gateway: ["presets/gateway"],
+};
+
 export default {
   input: Object.fromEntries(entries.map((file) => [file.replace(/\.js$/, ""), join(built, file)])),
   platform: "node",
   external: (id) => !id.startsWith(".") && !id.startsWith(root) && !joined.test(id),
   plugins: [
     { name: "places", transform: inPlace },
+    { name: "builtins", renderChunk: (code) => asBuiltins(code) },
     { name: "licences", generateBundle: addLicences },
   ],
   output: {
@@ -32,6 +47,13 @@ export default {
     format: "esm",
     entryFileNames: "[name].js",
     chunkFileNames: "chunks/[name]-[hash].js",
+    codeSplitting: {
+      groups: Object.entries(together).map(([name, modules], index) => ({
+        name,
+        test: (id) => modules.some((module) => id === join(built, `${module}.js`)),
+        priority: -index,
+      })),
+    },
   },
 };
 
@@ -40,6 +62,18 @@ function inPlace(code, id) {
   if (!id.startsWith(built) || !code.includes("import.meta.url")) return undefined;
   const from = `../${relative(built, id).split(sep).join("/")}`;
   return code.replaceAll("import.meta.url", `new URL(${JSON.stringify(from)}, import.meta.url).href`);
+}
+
+/**
+ * Modules of Node itself are asked for, and not imported: an import looks at everything a module has, and what it makes
+ * only when it is looked at, such as the streams of the process, is made for nobody.
+ */
+function asBuiltins(code) {
+  return code.replace(
+    /^import (?:\* as )?(\{[^}]*\}|[\w$]+) from "(node:[\w/]+)";$/gm,
+    (_, names, from) =>
+      `const ${names.replaceAll(" as ", ": ")} = globalThis.process.getBuiltinModule("${from}");`,
+  );
 }
 
 /** Whoever gives away copies of a package gives its licence with it. */

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { Cancellation } from "./cancellation.ts";
 import { GatewayError } from "./errors.ts";
 import type { JsonObject, Tool, ToolResult } from "./tool.ts";
 
@@ -21,20 +22,32 @@ export interface CallInput {
   readonly state?: unknown;
 }
 
+/**
+ * What plugins keep of a call while it is on its way, each under a symbol of its own. It goes when the call goes: a map
+ * by the ids of calls would have to be tidied up, and holds what was in it for longer than it seems.
+ */
+export type CallNotes = { [key: symbol]: unknown };
+
 /** What a caller asks for. */
 export interface CallRequest {
   /** The id of the tool: `server:name`. */
   readonly tool: string;
+  /** The tool of this id, where it is none of the catalog: `resolve` is then left with nothing to find. */
+  readonly bound?: Tool;
   /** The arguments, as they came: nothing is assumed of them. */
   readonly args?: unknown;
-  readonly actor?: Actor;
+  readonly actor?: Actor | undefined;
   /** Aborting it ends the call with `CANCELLED`. */
-  readonly signal?: AbortSignal;
-  readonly onProgress?: (progress: Progress) => void;
+  readonly signal?: AbortSignal | undefined;
+  /** Giving it up does the same, for whoever would not make a signal only for that. */
+  readonly cancellation?: Cancellation | undefined;
+  readonly onProgress?: ((progress: Progress) => void) | undefined;
   /** The `_meta` of the request: trace context, idempotency key and the like. */
   readonly meta?: Readonly<JsonObject>;
+  /** What whoever calls wants to find again in the call. */
+  readonly notes?: CallNotes | undefined;
   /** What a client brings with a request that it makes again, because it was asked something the first time. */
-  readonly input?: CallInput;
+  readonly input?: CallInput | undefined;
   /** The call this one is made for. Actor, cancellation, progress and meta are taken from it where they are not given. */
   readonly parent?: Call;
 }
@@ -49,6 +62,7 @@ interface Settled {
   readonly args: JsonObject;
   readonly actor: Actor;
   readonly meta: Readonly<JsonObject>;
+  readonly notes: CallNotes;
   readonly parentId: string | undefined;
   /** The stage that ended the call. */
   readonly stage: Stage;
@@ -69,12 +83,13 @@ const noMeta: Readonly<JsonObject> = Object.freeze({});
 const noArgs: JsonObject = Object.freeze({});
 
 /** A call on its way through the pipeline. Hooks speak through it. */
-export class Call {
+export class Call extends Cancellation {
   readonly id: string = randomUUID();
   /** The id as the caller wrote it. */
   readonly toolId: string;
   readonly actor: Actor;
   readonly meta: Readonly<JsonObject>;
+  readonly notes: CallNotes;
   readonly input: CallInput | undefined;
   readonly parent: Call | undefined;
   /** When it began, in milliseconds since 1970. */
@@ -94,36 +109,20 @@ export class Call {
 
   readonly #began: number = performance.now();
   readonly #onProgress: CallRequest["onProgress"];
-  #controller: AbortController | undefined;
-  #cancelled: GatewayError | undefined;
-  #giveUp: ((error: GatewayError) => void) | undefined;
   #listeners: ((progress: Progress) => void)[] | undefined;
-  #onCancel: (() => void)[] | undefined;
+  #onCancelled: (() => void) | undefined;
 
   constructor(request: CallRequest) {
+    super();
     // Not every caller is checked by a compiler; a settled call, say, is no parent.
     const parent = request.parent instanceof Call ? request.parent : undefined;
     this.toolId = request.tool;
     this.parent = parent;
     this.actor = request.actor ?? parent?.actor ?? localUser;
     this.meta = request.meta ?? parent?.meta ?? noMeta;
+    this.notes = request.notes ?? {};
     this.input = request.input ?? parent?.input;
     this.#onProgress = request.onProgress ?? parent?.report.bind(parent);
-  }
-
-  /** Aborted when the call is cancelled or times out. Pass it to whatever takes one. */
-  get signal(): AbortSignal {
-    if (!this.#controller) {
-      // Made on first use: an AbortController costs more than the rest of a call.
-      this.#controller = new AbortController();
-      if (this.#cancelled) this.#controller.abort(this.#cancelled);
-    }
-    return this.#controller.signal;
-  }
-
-  /** Why the call was cancelled, if it was. */
-  get cancelled(): GatewayError | undefined {
-    return this.#cancelled;
   }
 
   /** Tells the caller how far the call has come, and the hooks that listen. */
@@ -140,27 +139,15 @@ export class Call {
   }
 
   /** Ends the call with `error`, whatever its hooks are doing; the first one counts. */
-  cancel(error: GatewayError): void {
-    if (this.ended || this.#cancelled) return;
-    this.#cancelled = error;
-    this.#controller?.abort(error);
-    for (const listener of this.#onCancel ?? []) listener();
-    this.#giveUp?.(error);
+  override cancel(error?: GatewayError): void {
+    if (this.ended || this.cancelled) return;
+    super.cancel(error);
+    this.#onCancelled?.();
   }
 
-  /** Calls back once when the call is cancelled: what `signal` is for, at a tenth of its cost. */
-  onCancel(listener: () => void): void {
-    this.#onCancel ??= [];
-    this.#onCancel.push(listener);
-  }
-
-  /** Waits for a stage, but not longer than until the call is cancelled. */
-  wait(stage: PromiseLike<void>): Promise<void> {
-    return new Promise((resolve, reject) => {
-      if (this.#cancelled) reject(this.#cancelled);
-      this.#giveUp = reject;
-      stage.then(resolve, reject);
-    });
+  /** Says what ends the call when it is cancelled, once all who listen have heard of that. */
+  begin(onCancelled: () => void): void {
+    this.#onCancelled = onCancelled;
   }
 
   /** What is left of the call once it is over. */
@@ -179,6 +166,7 @@ export class Call {
       args: this.args,
       actor: this.actor,
       meta: this.meta,
+      notes: this.notes,
       parentId: this.parent?.id,
       stage: this.stage,
       via: this.via,
@@ -199,12 +187,4 @@ function tell(listener: (progress: Progress) => void, progress: Progress): void 
   } catch {
     // A listener that fails is its owner's concern; the call goes on.
   }
-}
-
-/** Why an aborted signal was aborted: the `GatewayError` it was aborted with, or else that its owner gave up. */
-export function cancelledBy(signal: AbortSignal): GatewayError {
-  const { reason } = signal;
-  return GatewayError.is(reason)
-    ? reason
-    : new GatewayError("CANCELLED", "The caller cancelled the call.", { cause: reason });
 }

@@ -28,6 +28,8 @@ export async function parseData(text: string, file: string): Promise<unknown> {
 }
 
 async function parseJson(text: string, file: string): Promise<unknown> {
+  const plain = plainJson(text);
+  if (plain !== undefined) return plain;
   const { default: jsonc } = await import("jsonc-parser");
   const errors: ParseError[] = [];
   const fail = (offset: number, reason: string): never => {
@@ -47,6 +49,22 @@ async function parseJson(text: string, file: string): Promise<unknown> {
     if (thrown instanceof RangeError) throw syntaxError(file, 1, 1, "it is nested too deeply", thrown);
     throw thrown;
   }
+}
+
+/** What a text says that is JSON and nothing more, as most are: the parser that knows comments takes long to load. */
+function plainJson(text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isHarmless(value) ? value : undefined;
+  } catch {
+    // Not JSON, or nested too deeply: where, the other parser tells.
+    return undefined;
+  }
+}
+
+function isHarmless(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return true;
+  return !Object.hasOwn(value, "__proto__") && Object.values(value).every(isHarmless);
 }
 
 async function parseYaml(text: string, file: string): Promise<unknown> {

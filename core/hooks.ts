@@ -127,27 +127,34 @@ function isOver(subject: unknown): boolean {
 const done = Promise.resolve();
 const ignore = (): void => {};
 
+/** Is told when an execution is over, and why it failed if it did. */
+export type Over = (failure: GatewayError | undefined) => void;
+
 /**
  * Calls the first hook with a `next` that calls the second, and so on; behind the last one nobody answered.
- * `next` rejects with what was thrown, as it was thrown.
+ * `next` rejects with what was thrown, as it was thrown. When all of it is over, `over` is called.
  */
 export function around(
   hooks: readonly AnyHook[],
-  [call]: readonly [call: Call, next: Next],
+  args: readonly [call: Call, next: Next],
   name: string,
-): MaybePromise<void> {
+): void {
+  const [call, over] = args as unknown as readonly [Call, Over];
   // Kept on the side, because wrapping every promise of the chain to know it would double its cost.
   let culprit: { readonly thrown: unknown; readonly hook: Hook | undefined } | undefined;
+  /** What the last `next` has returned. A hook that hands just that on has no promise of its own to look after. */
+  let latest: Promise<void> | undefined;
   const suspect = (thrown: unknown, hook: Hook | undefined): void => {
     // An error on its way out passes every hook; the first to see it is where it came from.
     if (!culprit || culprit.thrown !== thrown) culprit = { thrown, hook };
   };
-  const accuse = (thrown: unknown): GatewayError => blame(thrown, culprit?.hook, name);
+  const accuse = (thrown: unknown): void => over(blame(thrown, culprit?.hook, name));
   try {
     const returned = step(0);
-    return returned === done ? undefined : returned.catch((thrown) => Promise.reject(accuse(thrown)));
+    if (returned === done) over(undefined);
+    else returned.then(() => over(undefined), accuse);
   } catch (thrown) {
-    throw accuse(thrown);
+    accuse(thrown);
   }
 
   function step(index: number): Promise<void> {
@@ -156,6 +163,7 @@ export function around(
       if (!hook) throw unanswered(call);
       const returned = hook(call, () => next(index + 1));
       if (!isPending(returned) || returned === done) return done;
+      if (returned === latest) return latest;
       // Also keeps a `next` that its hook never looks at from ending the process as an unhandled rejection.
       returned.then(undefined, (thrown) => suspect(thrown, hook));
       return Promise.resolve(returned);
@@ -168,12 +176,12 @@ export function around(
   function next(index: number): Promise<void> {
     try {
       if (isOver(call)) throw call.cancelled ?? new GatewayError("CANCELLED", "The call is already over.");
-      return step(index);
+      latest = step(index);
     } catch (thrown) {
-      const failed = Promise.reject(thrown);
-      failed.catch(ignore);
-      return failed;
+      latest = Promise.reject(thrown);
+      latest.catch(ignore);
     }
+    return latest;
   }
 }
 

@@ -7,13 +7,14 @@ export {
   type Actor,
   Call,
   type CallInput,
+  type CallNotes,
   type CallRequest,
-  cancelledBy,
   localUser,
   type Progress,
   type SettledCall,
   type Stage,
 } from "./call.ts";
+export { Cancellation, cancelledBy } from "./cancellation.ts";
 export type { Catalog, CatalogChange, RejectedTool } from "./catalog.ts";
 export { type Config, defineConfig } from "./config.ts";
 export { parseData, readDataFile } from "./data-file.ts";

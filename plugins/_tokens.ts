@@ -1,5 +1,8 @@
-/** The pieces that a tokenizer never joins: a word with the sign before it, three digits, a run of signs. */
-const PIECE =
+/**
+ * The pieces that a tokenizer never joins: a word with the sign before it, three digits, a run of signs. Made when the
+ * first text is estimated, since the classes of all letters take a while to put together.
+ */
+const pieces = (): RegExp =>
   /[^\r\n\p{L}\p{N}]?\p{Lu}*[\p{Ll}\p{M}]+|[^\r\n\p{L}\p{N}]?\p{Lu}+|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+|\s+/gu;
 const LETTER = /^\p{L}/u;
 /** Anything beyond the Latin letters. */
@@ -13,7 +16,7 @@ const SIGNS = /[^\p{L}\p{M}]$/u;
  */
 export function estimateTokens(text: string): number {
   let tokens = 0;
-  for (const [piece] of text.matchAll(PIECE)) tokens += tokensOf(piece);
+  for (const [piece] of text.matchAll(pieces())) tokens += tokensOf(piece);
   return tokens;
 }
 

@@ -6,6 +6,7 @@ import {
   type ErrorKind,
   GatewayError,
   localUser,
+  type Next,
   type PluginFactory,
 } from "../core/mod.ts";
 
@@ -98,20 +99,21 @@ export const overload: PluginFactory<"overload", OverloadOptions, Required<Overl
             Math.min(Math.ceil(lag / 1_000), LONGEST_S),
           );
       },
-      async execute(call, next) {
-        if (isExempt(call)) return next();
-        if (running >= maxConcurrent) await turn(call);
-        else running++;
-        try {
-          await next();
-        } finally {
-          passOn();
-        }
-      },
+      execute: (call, next) => (isExempt(call) ? next() : inTurn(call, next)),
       close() {
         clearInterval(timer);
       },
     };
+
+    async function inTurn(call: Call, next: Next): Promise<void> {
+      if (running >= maxConcurrent) await turn(call);
+      else running++;
+      try {
+        await next();
+      } finally {
+        passOn();
+      }
+    }
 
     /** A call that another one is made of has its place already: it could wait for itself. */
     function isExempt({ parent, actor }: Call): boolean {

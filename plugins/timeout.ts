@@ -75,11 +75,12 @@ export const timeout: PluginFactory<"timeout", TimeoutOptions, Required<TimeoutO
   options: options as v.GenericSchema<TimeoutOptions, Required<TimeoutOptions>>,
   setup(gateway, given) {
     const limitOf: Timeouts["limitOf"] = (call) => limitFrom(gateway, given, call);
-    /** By the ids of their calls: a map may hold its keys for long, and a call is much. */
-    const clocks = new Map<string, Clock>();
     /** What is said of a tool does not change; another definition of it is another object. */
     const limits = new WeakMap<Tool, TimeLimit>();
-    gateway.services.timeouts = { limitOf, pause: (call) => clocks.get(call.id)?.pause() ?? (() => {}) };
+    gateway.services.timeouts = {
+      limitOf,
+      pause: ({ notes }) => (notes[clockNote] as Clock | undefined)?.pause() ?? (() => {}),
+    };
     return {
       execute(call, next) {
         const { tool } = call;
@@ -90,19 +91,21 @@ export const timeout: PluginFactory<"timeout", TimeoutOptions, Required<TimeoutO
           limits.set(tool, limit);
         }
         const clock = new Clock(call, limit, given);
-        clocks.set(call.id, clock);
-        const stop = (): void => {
-          clock.stop();
-          clocks.delete(call.id);
-        };
-        return next().then(stop, (thrown) => {
-          stop();
-          throw thrown;
-        });
+        call.notes[clockNote] = clock;
+        return next().then(
+          () => clock.stop(),
+          (thrown) => {
+            clock.stop();
+            throw thrown;
+          },
+        );
       },
     };
   },
 });
+
+/** Where the clock of a call is found. */
+const clockNote = Symbol("toolpipe clock");
 
 /** Cancels a call when its time is up. A class for speed: every call has one. */
 class Clock {

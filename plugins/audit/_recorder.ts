@@ -15,6 +15,13 @@ export interface Recorder {
   write(record: AuditRecord, withinMs: number): Writing;
 }
 
+/** Records that will be safe at the same moment. */
+interface Pending {
+  readonly writing: Promise<void>;
+  readonly settled: Promise<boolean>;
+  count: number;
+}
+
 /** So many records may be on their way before calls wait for them. None is dropped. */
 const MAX_WAITING = 1_000;
 
@@ -24,6 +31,8 @@ const safe = Promise.resolve(true);
 export function createRecorder(sink: AuditSink, tell: (error: GatewayError) => void): Recorder {
   let waiting = 0;
   let isFailing = false;
+  /** The records that were handed over last: those that are written together have one promise. */
+  let latest: Pending | undefined;
   return {
     write(record, withinMs) {
       let writing: MaybePromise<void>;
@@ -38,21 +47,32 @@ export function createRecorder(sink: AuditSink, tell: (error: GatewayError) => v
         return { safe, room: undefined };
       }
       waiting++;
-      const settled = writing.then(
+      if (latest?.writing === writing) latest.count++;
+      else latest = pendingOf(writing);
+      const { settled } = latest;
+      return { safe: settled, room: waiting > MAX_WAITING ? settled.then(() => {}) : undefined };
+    },
+  };
+
+  function pendingOf(writing: Promise<void>): Pending {
+    const pending: Pending = {
+      writing,
+      count: 1,
+      settled: writing.then(
         () => {
-          waiting--;
+          waiting -= pending.count;
           isFailing = false;
           return true;
         },
         (thrown) => {
-          waiting--;
+          waiting -= pending.count;
           fail(thrown);
           return false;
         },
-      );
-      return { safe: settled, room: waiting > MAX_WAITING ? settled.then(() => {}) : undefined };
-    },
-  };
+      ),
+    };
+    return pending;
+  }
 
   function fail(cause: unknown): void {
     if (isFailing) return;

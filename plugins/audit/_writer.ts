@@ -11,8 +11,10 @@ export interface Writer {
   close(): Promise<void>;
 }
 
-interface Waiting {
-  readonly record: AuditRecord;
+/** Records that are written together, and share what tells that they are: a promise for each costs as much as itself. */
+interface Batch {
+  readonly records: AuditRecord[];
+  readonly written: Promise<void>;
   readonly resolve: () => void;
   readonly reject: (reason: unknown) => void;
 }
@@ -25,7 +27,7 @@ const RECENT = 256;
 /** Makes the writer of a file: whatever waits is written in one piece, and then synced once for all. */
 export function createWriter(path: string): Writer {
   const file = createLogFile(path);
-  let queue: Waiting[] = [];
+  let queue: Batch[] = [];
   let writing: Promise<void> | undefined;
   /** Whether what waits is written as soon as what is being written is done. */
   let isUrgent = false;
@@ -40,11 +42,11 @@ export function createWriter(path: string): Writer {
 
   return {
     write(record, withinMs) {
-      return new Promise((resolve, reject) => {
-        queue.push({ record, resolve, reject });
-        if (withinMs > 0) wait(performance.now() + withinMs);
-        else hurry();
-      });
+      const batch = roomFor();
+      batch.records.push(record);
+      if (withinMs > 0) wait(performance.now() + withinMs);
+      else hurry();
+      return batch.written;
     },
     flush,
     async close() {
@@ -52,6 +54,14 @@ export function createWriter(path: string): Writer {
       await file.close();
     },
   };
+
+  function roomFor(): Batch {
+    const last = queue.at(-1);
+    if (last && last.records.length < MAX_BATCH) return last;
+    const batch = newBatch();
+    queue.push(batch);
+    return batch;
+  }
 
   async function flush(): Promise<void> {
     hurry();
@@ -78,22 +88,23 @@ export function createWriter(path: string): Writer {
 
   async function drain(): Promise<void> {
     while (isUrgent && queue.length > 0) {
-      let batch: Waiting[] = [];
+      let taken: Batch[] = [];
       try {
         const found = await file.prepare();
         // Only now, so that what came meanwhile need not wait for the next sync.
-        batch = queue.slice(0, MAX_BATCH);
-        queue = queue.slice(MAX_BATCH);
+        taken = queue.splice(0, 1);
         if (queue.length === 0) begin();
-        await commit(found, batch);
-        for (const { resolve } of batch) resolve();
+        for (const { records } of taken) await commit(found, records);
+        for (const { resolve } of taken) resolve();
       } catch (error) {
-        if (batch.length === 0) {
-          [batch, queue] = [queue, []];
+        if (taken.length === 0) {
+          [taken, queue] = [queue, []];
           begin();
         }
-        lost += batch.length;
-        for (const { reject } of batch) reject(error);
+        for (const { records, reject } of taken) {
+          lost += records.length;
+          reject(error);
+        }
       }
     }
     writing = undefined;
@@ -107,13 +118,12 @@ export function createWriter(path: string): Writer {
     due = Number.POSITIVE_INFINITY;
   }
 
-  async function commit(found: Found, batch: readonly Waiting[]): Promise<void> {
+  async function commit(found: Found, batch: readonly AuditRecord[]): Promise<void> {
     cut += found.cut ?? 0;
     chain ??= createChain(found.last);
     const { end, link } = chain;
     const notes = [note("tail_cut", cut), note("records_lost", lost)].filter(({ count }) => count > 0);
-    const records = [...notes, ...batch.map(({ record }) => record)];
-    const lines = records.map((record) => `${link(record)}\n`);
+    const lines = [...notes, ...batch].map((record) => `${link(record)}\n`);
     try {
       if (!found.shrunk || !(await isAddedTo(recent, lines))) await file.append(lines.join(""));
     } catch (error) {
@@ -121,7 +131,7 @@ export function createWriter(path: string): Writer {
       throw error;
     }
     cut = lost = 0;
-    recent = [...recent, ...lines].slice(-RECENT);
+    recent = [...recent.slice(lines.length - RECENT), ...lines].slice(-RECENT);
   }
 
   /** What was written before goes before, if there is room for both. */
@@ -134,6 +144,14 @@ export function createWriter(path: string): Writer {
       return false;
     }
   }
+}
+
+function newBatch(): Batch {
+  let [resolve, reject]: [Batch["resolve"], Batch["reject"]] = [() => {}, () => {}];
+  const written = new Promise<void>((resolved, rejected) => {
+    [resolve, reject] = [resolved, rejected];
+  });
+  return { records: [], written, resolve, reject };
 }
 
 function note(outcome: AuditNote["outcome"], count: number): AuditNote {

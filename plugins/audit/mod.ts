@@ -82,8 +82,8 @@ export const audit: PluginFactory<"audit", AuditOptions, Settings> = definePlugi
       // Nobody chose this place, so that nobody may be listening.
       if (!own) process.stderr.write(`toolpipe: ${error.message}\n`);
     });
-    /** The calls whose execution was recorded, with the code of their arguments as they were then. */
-    const begun = new Map<string, string>();
+    /** Of a call whose execution was recorded, the code of its arguments as they were then. */
+    const begun = Symbol("toolpipe audit");
     let hasher: ReturnType<typeof paramsHasher> | undefined;
     const hash = (args: unknown): string => {
       hasher ??= paramsHasher(keyOf(gateway));
@@ -92,12 +92,11 @@ export const audit: PluginFactory<"audit", AuditOptions, Settings> = definePlugi
 
     return {
       execute(call, next) {
-        const waiting = call.tool?.builtin || begun.has(call.id) ? undefined : begin(call);
+        const waiting = call.tool?.builtin || call.notes[begun] ? undefined : begin(call);
         return waiting ? waiting.then(next) : next();
       },
       audit(call) {
-        const params = begun.get(call.id);
-        begun.delete(call.id);
+        const params = call.notes[begun] as string | undefined;
         const wasExecuted =
           call.ok || params !== undefined || (call.tool?.builtin && call.stage === "execute");
         const record = outcomeOf(call, wasExecuted ? "outcome" : "denial", params ?? hash(call.args));
@@ -111,13 +110,13 @@ export const audit: PluginFactory<"audit", AuditOptions, Settings> = definePlugi
     /** Returns what the call has to wait for. */
     function begin(call: Call): MaybePromise<void> {
       const params = hash(call.args);
-      begun.set(call.id, params);
+      call.notes[begun] = params;
       const risk = riskOf(call);
       const writing = recorder.write(intentOf(call, params), patience[risk]);
       if (risk !== "high") return writing.room;
       return writing.safe.then((isSafe) => {
         if (isSafe) return;
-        begun.delete(call.id);
+        call.notes[begun] = undefined;
         throw unavailable(call);
       });
     }

@@ -64,14 +64,18 @@ export const serve: CommandDef = command({
     });
     // By convention, what makes a server read its config again.
     if (process.platform !== "win32") process.on("SIGHUP", () => void following.reload().catch(() => {}));
-    await untilOver(server.ended, async (drainMs) => {
+    await untilOver(server.ended, async (drainMs, signal) => {
       following.end();
+      // A person at a terminal does not wait for balancers.
+      if (signal === "SIGTERM") await noticed(server.leave?.() ?? 0);
       await server.close({ drainMs });
     });
   },
 });
 
 interface Served extends Reloading {
+  /** Says that it goes; returns for how long requests may still come. */
+  leave?(): number;
   close(options: { readonly drainMs: number }): Promise<void>;
   /** Resolves when there is nobody left to serve. */
   readonly ended: Promise<void>;
@@ -137,12 +141,20 @@ function notApproved(file: string): string {
 }
 
 /** Closes when the client goes or a signal comes; a second signal waits for nothing. */
-async function untilOver(gone: Promise<void>, close: (drainMs: number) => Promise<void>): Promise<void> {
-  const drainMs = await Promise.race([
-    gone.then(() => GONE_DRAIN_MS),
-    untilTold().then(() => SIGNAL_DRAIN_MS),
-  ]);
-  await close(drainMs);
+async function untilOver(
+  gone: Promise<void>,
+  close: (drainMs: number, signal?: NodeJS.Signals) => Promise<void>,
+): Promise<void> {
+  const signal = await Promise.race([gone.then(() => undefined), untilTold()]);
+  await close(signal === undefined ? GONE_DRAIN_MS : SIGNAL_DRAIN_MS, signal);
   // Whatever a plugin left open must not keep the process.
   process.exit(0);
+}
+
+/** Serves on until whoever sends requests here has noticed that it ends. */
+async function noticed(ms: number): Promise<void> {
+  if (ms === 0) return;
+  const seconds = (ms / 1000).toFixed(1);
+  process.stderr.write(`toolpipe: ends in ${seconds} s, when whoever asks for /readyz has noticed\n`);
+  await new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -1,12 +1,18 @@
 import { definePlugin, type Gateway, GatewayError, type PluginFactory, type Tool } from "../../core/mod.ts";
 import type {} from "../approvals.ts";
 import { createHashes } from "../guard/definition.ts";
-import type {} from "../state/mod.ts";
+import type { StateStore } from "../state/mod.ts";
 import type {} from "../upstreams/mod.ts";
-import { CAPABILITIES, capabilitiesHash, readRecord } from "./record.ts";
+import { CAPABILITIES, type CapabilityRecord, capabilitiesHash, listRecords, readRecord } from "./record.ts";
 
 /** The tools of a server that were approved, as hashes by name. */
 type Allowed = ReadonlyMap<string, string>;
+
+/** Finds the record of a server, where it has one. */
+type FindRecord = (store: StateStore, server: string) => Promise<CapabilityRecord | undefined>;
+
+/** The tools of many servers come in together, above all at a start: one look at the records is enough for them. */
+const MOMENT_MS = 250;
 
 /**
  * Holds back tools of a server that was introspected and then approved, unless they are what was approved: a server
@@ -27,33 +33,53 @@ export const capabilities: PluginFactory<"capabilities"> = definePlugin({
       tool.disabledBecause = reason;
       held.add(tool);
     };
-    const read = (server: string): Promise<Allowed | undefined> => allowedOf(gateway, server);
+    const moment = recordsOfTheMoment();
     return {
       "tool:discover"(tool) {
         // Of a thousand tools of a server, only the first has to wait.
         if (tool.builtin || known.has(tool.server)) return hold(tool, known.get(tool.server));
-        return read(tool.server).then((allowed) => {
+        return allowedOf(gateway, tool.server, moment.find).then((allowed) => {
           known.set(tool.server, allowed);
           hold(tool, allowed);
         });
       },
       // The next list of a server is looked at with what is approved by then.
       "catalog:change": () => known.clear(),
-      async resolve({ toolId }) {
+      resolve({ toolId }) {
         const tool = gateway.catalog.tool(toolId);
-        const server = tool && held.has(tool) && gateway.catalog.server(tool.server);
-        if (!tool || !server) return;
-        const allowed = await read(tool.server);
-        // Approved meanwhile: the tools of the server enter the catalog anew, and are looked at once more.
-        if (!whyHeld(tool, allowed, hashOf))
-          await gateway.catalog.replace(server, gateway.catalog.tools(server.id));
+        return tool && held.has(tool) ? lookAgain(tool) : undefined;
       },
     };
+
+    /** Where it was approved meanwhile, the tools of its server enter the catalog anew, and are looked at once more. */
+    async function lookAgain(tool: Tool): Promise<void> {
+      const server = gateway.catalog.server(tool.server);
+      if (!server || whyHeld(tool, await allowedOf(gateway, tool.server, readRecord), hashOf)) return;
+      moment.end();
+      await gateway.catalog.replace(server, gateway.catalog.tools(server.id));
+    }
   },
 });
 
+function recordsOfTheMoment(): { readonly find: FindRecord; end(): void } {
+  let records: Promise<readonly CapabilityRecord[]> | undefined;
+  const end = (): void => {
+    records = undefined;
+  };
+  return {
+    async find(store, server) {
+      if (!records) {
+        records = listRecords(store);
+        setTimeout(end, MOMENT_MS).unref?.();
+      }
+      return (await records).find((record) => record.server === server);
+    },
+    end,
+  };
+}
+
 /** What was approved of a server; undefined where it is not one that was introspected. */
-async function allowedOf(gateway: Gateway, server: string): Promise<Allowed | undefined> {
+async function allowedOf(gateway: Gateway, server: string, find: FindRecord): Promise<Allowed | undefined> {
   const { state, approvals, upstreams } = gateway.services;
   const origin = upstreams?.status(server)?.config.origin;
   if (origin?.file === undefined || origin.scope !== "config") return undefined;
@@ -61,7 +87,7 @@ async function allowedOf(gateway: Gateway, server: string): Promise<Allowed | un
     gateway.report(GatewayError.from(thrown, `What was approved of "${server}" could not be read.`));
   };
   // Where records cannot be read, nobody knows which servers have one; they all stand in the person's own config.
-  const record = state && (await readRecord(state, server).catch(report));
+  const record = state && (await find(state, server).catch(report));
   const approved = record?.approved;
   // A server of the same name in another file is another one.
   if (!approved || approved.config !== origin.file) return undefined;

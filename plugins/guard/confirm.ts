@@ -1,4 +1,5 @@
 import type { Call, Gateway, JsonObject, MaybePromise, Tool } from "../../core/mod.ts";
+import type {} from "../upstreams/implied-tool.ts";
 import { canonicalJson, sha256 } from "./canonical.ts";
 import type { Confirmations, Confirmed } from "./confirmation.ts";
 import type {} from "./elicit.ts";
@@ -88,7 +89,7 @@ export function createConfirming({ gateway, mode, confirmations, hashOf }: Confi
       });
     }
     // Thinking takes time. What was agreed to is the tool as it was then.
-    const present = gateway.catalog.tool(tool.id);
+    const present = tool.request ? tool : gateway.catalog.tool(tool.id);
     if (present && hashOf(present) === hashOf(tool)) return;
     throw refusal(TOOL_CHANGED, call, `"${tool.id}" has changed since the user was asked.`, {
       suggestion: "Look at the tool again, and make the call anew if it is still what the user wants.",

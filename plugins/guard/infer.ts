@@ -1,4 +1,5 @@
 import type { Tool } from "../../core/mod.ts";
+import type {} from "../upstreams/implied-tool.ts";
 import type {} from "../upstreams/openapi/operation.ts";
 import { higher, type OperationPolicy, policyFor, type RiskLevel } from "./policy.ts";
 import { isAboutMoney, isSearch, riskOfFirstWord, riskOfName } from "./verbs.ts";
@@ -17,7 +18,8 @@ export function inferPolicy(
   { trusted = false, category }: InferenceContext = {},
 ): OperationPolicy {
   const about = slug(category) ?? slug(tool.operation?.category) ?? slug(tool.server) ?? "general";
-  if (tool.builtin) return policyFor("low", about);
+  // What such a request does is said by the protocol, and not by its server.
+  if (tool.builtin || tool.request) return policyFor("low", about);
   return policyFor(withHints(riskOf(tool), tool.annotations, trusted), about);
 }
 

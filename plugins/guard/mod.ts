@@ -89,6 +89,7 @@ export const guard: PluginFactory<"guard", GuardOptions, GuardSettings> = define
       hashOf,
     });
     const underWay = new Set<Promise<void>>();
+    const judged = new WeakSet<Tool>();
     let timer: ReturnType<typeof setTimeout> | undefined;
     let isClosed = false;
     gateway.services.guard = { waiting: holding.waiting, approve: holding.approve };
@@ -100,7 +101,14 @@ export const guard: PluginFactory<"guard", GuardOptions, GuardSettings> = define
         return settings.pin === "off" ? undefined : holding.discover(tool);
       },
       "catalog:change": () => holding.flush(),
-      resolve: ({ toolId }) => holding.recheck(toolId),
+      resolve({ tool, toolId }) {
+        // What is bound to a call before anything looks for it never came through the catalog.
+        if (tool && !tool.builtin && !judged.has(tool)) {
+          judged.add(tool);
+          definePolicy(tool, policyFor);
+        }
+        return holding.recheck(toolId);
+      },
       policy(call) {
         const { tool } = call;
         if (!tool || tool.builtin) return;

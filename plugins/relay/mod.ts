@@ -5,16 +5,19 @@
  */
 import * as v from "valibot";
 import { definePlugin, GatewayError, type PluginFactory } from "../../core/mod.ts";
+import { TOOL_DISABLED } from "../rules/mod.ts";
 import { offerLogging } from "../serve/client.ts";
 import { offerPrompts } from "../serve/prompts.ts";
 import { offerResources } from "../serve/resources.ts";
 import type {} from "../upstreams/mod.ts";
+import { createAsk } from "./ask.ts";
 import { RESOURCE_SHADOWED } from "./errors.ts";
-import { type Offer, offerOf } from "./offer.ts";
+import { type Offer, offerOf, requestsTo } from "./offer.ts";
 import { type ProviderParts, promptsOf, resourcesOf } from "./providers.ts";
 import { createWatches } from "./watches.ts";
 
 export { REQUEST_REFUSED, RESOURCE_SHADOWED } from "./errors.ts";
+export type { Relay } from "./offer.ts";
 
 /** The options of {@link relay}. */
 export interface RelayOptions {
@@ -46,8 +49,12 @@ export const relay: PluginFactory<"relay", RelayOptions, Required<RelayOptions>>
     const isOffered = { resources: !given.resources, prompts: !given.prompts };
     let offer: Offer | undefined;
 
+    const allows = (server: string, request: string): boolean =>
+      gateway.services.rules?.allows(server, request) !== false;
+    gateway.services.relay = { requests: () => requestsTo(upstreams?.statuses() ?? []) };
+
     const look = (): Offer => {
-      offer ??= offerOf(upstreams?.statuses() ?? []);
+      offer ??= offerOf(upstreams?.statuses() ?? [], allows);
       return offer;
     };
     const isPending = (): boolean =>
@@ -56,10 +63,17 @@ export const relay: PluginFactory<"relay", RelayOptions, Required<RelayOptions>>
           listedAt === undefined && !config.disabled && status !== "needs-approval",
       );
     const watches = createWatches(() => upstreams);
+    /** Who may not read something need not hear of its changes either. */
+    const checkWatch = (server: string): void => {
+      const { rules } = gateway.services;
+      if (!rules || rules.allows(server, "resources/read")) return;
+      throw new GatewayError(TOOL_DISABLED, rules.explain(server, "resources/read"), { data: { server } });
+    };
     const parts: ProviderParts = {
-      upstreams: () => upstreams,
+      ask: createAsk(gateway),
       offer: look,
       watches,
+      checkWatch,
       mayBe: (capability) => look().can(capability) || isPending(),
       onChanged: (changed) => void listeners.push(changed),
     };

@@ -1,10 +1,24 @@
-import { isJsonObject, type JsonObject } from "../../core/mod.ts";
+import { isJsonObject, type JsonObject, type Tool } from "../../core/mod.ts";
 import { globMatcher } from "../rules/glob.ts";
 import type { Prompt } from "../serve/prompts.ts";
 import type { Resource, ResourceTemplate } from "../serve/resources.ts";
 import { shownNames } from "../serve/shown-names.ts";
 import type { ServerStatus } from "../upstreams/server-status.ts";
+import type { UpstreamMethod } from "../upstreams/upstream.ts";
 import { tidyPrompt, tidyResource, tidyTemplate } from "./tidy.ts";
+
+/** What the relay lets clients ask of servers. */
+export interface Relay {
+  /** The requests that are calls, by the names that rules know them by: only those that some server can answer. */
+  requests(): readonly Pick<Tool, "server" | "name">[];
+}
+
+declare module "../../core/gateway.ts" {
+  interface Services {
+    /** Offered by the plugin `relay`. */
+    relay?: Relay;
+  }
+}
 
 /** A prompt, where it is, and what its server calls it. */
 export interface OfferedPrompt {
@@ -20,7 +34,7 @@ export interface Shadowed {
   readonly by: string;
 }
 
-/** What all servers have besides their tools. */
+/** What all servers have besides their tools. What may not be used is in no list, but leads to its server. */
 export interface Offer {
   readonly resources: readonly Resource[];
   readonly templates: readonly ResourceTemplate[];
@@ -35,8 +49,14 @@ export interface Offer {
   can(capability: "completions" | "subscribe", server?: string): boolean;
 }
 
-/** Puts together what servers have. Of two with the same URI, the first counts. */
-export function offerOf(statuses: readonly ServerStatus[]): Offer {
+/** Puts together what servers have. Of two with the same URI, the first counts that may be used. */
+export function offerOf(
+  statuses: readonly ServerStatus[],
+  allows: (server: string, request: UpstreamMethod) => boolean = () => true,
+): Offer {
+  const names = statuses.map(({ name }) => name);
+  const unread = new Set(names.filter((name) => !allows(name, "resources/read")));
+  const ungot = new Set(names.filter((name) => !allows(name, "prompts/get")));
   const shadowed: Shadowed[] = [];
   const resources = new Map<string, { readonly server: string; readonly item: Resource }>();
   const templates = new Map<string, { readonly server: string; readonly item: ResourceTemplate }>();
@@ -48,9 +68,11 @@ export function offerOf(statuses: readonly ServerStatus[]): Offer {
   ): void => {
     const first = into.get(key);
     if (!first) into.set(key, { server, item });
-    else if (first.server !== server) shadowed.push({ uri: key, server, by: first.server });
+    else if (first.server !== server && !unread.has(server))
+      shadowed.push({ uri: key, server, by: first.server });
   };
-  for (const { name, listing } of statuses) {
+  const readFirst = statuses.toSorted((a, b) => Number(unread.has(a.name)) - Number(unread.has(b.name)));
+  for (const { name, listing } of readFirst) {
     for (const item of tidied(listing?.resources, tidyResource)) take(resources, name, item.uri, item);
     for (const item of tidied(listing?.resourceTemplates, tidyTemplate)) {
       take(templates, name, item.uriTemplate, item);
@@ -59,10 +81,10 @@ export function offerOf(statuses: readonly ServerStatus[]): Offer {
   const found = statuses.flatMap(({ name: server, listing }) =>
     tidied(listing?.prompts, tidyPrompt).map((prompt) => ({ server, name: prompt.name, prompt })),
   );
-  const names = shownNames(found);
+  const shownAs = shownNames(found);
   const prompts = new Map(
     found.map(({ server, name, prompt }, index) => {
-      const shown = names[index] as string;
+      const shown = shownAs[index] as string;
       return [shown, { server, name, shown: { ...prompt, name: shown } }];
     }),
   );
@@ -73,9 +95,9 @@ export function offerOf(statuses: readonly ServerStatus[]): Offer {
   const readable = statuses.filter(({ info }) => isJsonObject(info?.capabilities?.["resources"]));
 
   return {
-    resources: [...resources.values()].map(({ item }) => item),
-    templates: [...templates.values()].map(({ item }) => item),
-    prompts: [...prompts.values()].map(({ shown }) => shown),
+    resources: [...resources.values()].flatMap(({ server, item }) => (unread.has(server) ? [] : item)),
+    templates: [...templates.values()].flatMap(({ server, item }) => (unread.has(server) ? [] : item)),
+    prompts: [...prompts.values()].flatMap(({ server, shown }) => (ungot.has(server) ? [] : shown)),
     shadowed,
     serverOf: (uri) =>
       resources.get(uri)?.server ??
@@ -90,6 +112,21 @@ export function offerOf(statuses: readonly ServerStatus[]): Offer {
       ),
   };
 }
+
+/** What servers can be asked for besides their tools, by what they said that they can do. */
+export function requestsTo(statuses: readonly ServerStatus[]): { server: string; name: UpstreamMethod }[] {
+  return statuses.flatMap(({ name: server, info }) =>
+    requests.flatMap(([capability, name]) =>
+      isJsonObject(info?.capabilities?.[capability]) ? [{ server, name }] : [],
+    ),
+  );
+}
+
+const requests: readonly (readonly [capability: string, request: UpstreamMethod])[] = [
+  ["resources", "resources/read"],
+  ["prompts", "prompts/get"],
+  ["completions", "completion/complete"],
+];
 
 function declares(given: Readonly<JsonObject> | undefined, capability: "completions" | "subscribe"): boolean {
   if (capability === "completions") return isJsonObject(given?.["completions"]);

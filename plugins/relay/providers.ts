@@ -1,39 +1,30 @@
 import { GatewayError, isJsonObject, type JsonObject } from "../../core/mod.ts";
-import type { Client } from "../serve/client.ts";
 import type { CompletionRequest, PromptProvider, PromptResult } from "../serve/prompts.ts";
-import { RESOURCE_NOT_FOUND, type ResourceProvider, type ResourceResult } from "../serve/resources.ts";
-import { UPSTREAM_ERROR, UPSTREAM_PROTOCOL } from "../upstreams/errors.ts";
-import type { UpstreamMethod, Upstreams } from "../upstreams/mod.ts";
-import { REQUEST_REFUSED } from "./errors.ts";
+import type { ResourceProvider, ResourceResult } from "../serve/resources.ts";
+import { UPSTREAM_PROTOCOL } from "../upstreams/errors.ts";
+import type { Ask } from "./ask.ts";
 import type { Offer } from "./offer.ts";
 import type { Watches } from "./watches.ts";
 
 /** What the providers look things up in. */
 export interface ProviderParts {
-  readonly upstreams: () => Upstreams | undefined;
+  readonly ask: Ask;
   readonly offer: () => Offer;
   readonly watches: Watches;
+  /** Throws where the resources of a server must not be watched. */
+  readonly checkWatch: (server: string) => void;
   /** Whether servers may be able to do something: also while it is not known yet. */
   readonly mayBe: (capability: "completions" | "subscribe") => boolean;
   readonly onChanged: (changed: () => void) => void;
 }
 
-interface Options {
-  readonly client?: Client | undefined;
-  readonly signal?: AbortSignal | undefined;
-  readonly input?: { readonly responses?: unknown; readonly state?: unknown } | undefined;
-}
-
-const INVALID_PARAMS = -32602;
-/** What servers of the older era answer where there is nothing under a URI. */
-const NO_RESOURCE = -32002;
-
 /** The resources of all servers, read from whichever has them. */
 export function resourcesOf(parts: ProviderParts): ResourceProvider {
-  const { offer, watches } = parts;
+  const { ask, offer, watches, checkWatch } = parts;
   const watch: ResourceProvider["watch"] = async (uri, { onUpdate }) => {
     const server = offer().serverOf(uri);
     if (server === undefined || !offer().can("subscribe", server)) return undefined;
+    checkWatch(server);
     return watches.add(server, uri, onUpdate);
   };
   return {
@@ -42,7 +33,7 @@ export function resourcesOf(parts: ProviderParts): ResourceProvider {
     async read(uri, options) {
       const server = offer().serverOf(uri);
       if (server === undefined) return undefined;
-      const result = await request(parts, server, "resources/read", { uri }, options);
+      const result = await ask(server, "resources/read", { uri }, options);
       return checked<ResourceResult>(server, result, "contents");
     },
     // Whoever serves looks whether it is there to know what to say to clients.
@@ -55,13 +46,12 @@ export function resourcesOf(parts: ProviderParts): ResourceProvider {
 
 /** The prompts of all servers, and what completes their arguments and those of resource templates. */
 export function promptsOf(parts: ProviderParts): PromptProvider {
-  const { offer } = parts;
+  const { ask, offer } = parts;
   const complete: PromptProvider["complete"] = async ({ ref, argument, context }, options) => {
     const target = targetOf(offer(), ref);
     if (!target || !offer().can("completions", target.server)) return undefined;
     const params = { ref: target.ref, argument, ...(context && { context }) };
-    const result = await request(parts, target.server, "completion/complete", params, options);
-    return completionIn(result);
+    return completionIn(await ask(target.server, "completion/complete", params, options));
   };
   return {
     list: () => offer().prompts,
@@ -69,13 +59,7 @@ export function promptsOf(parts: ProviderParts): PromptProvider {
       const prompt = offer().prompt(name);
       if (!prompt) return undefined;
       const { server } = prompt;
-      const result = await request(
-        parts,
-        server,
-        "prompts/get",
-        { name: prompt.name, arguments: args },
-        options,
-      );
+      const result = await ask(server, "prompts/get", { name: prompt.name, arguments: args }, options);
       return checked<PromptResult>(server, result, "messages");
     },
     get complete() {
@@ -83,32 +67,6 @@ export function promptsOf(parts: ProviderParts): PromptProvider {
     },
     whenChanged: parts.onChanged,
   } as PromptProvider;
-}
-
-async function request(
-  { upstreams }: ProviderParts,
-  server: string,
-  method: UpstreamMethod,
-  params: JsonObject,
-  { client, signal, input }: Options,
-): Promise<JsonObject> {
-  try {
-    return (await upstreams()?.request(server, method, params, { client, signal, input })) ?? {};
-  } catch (thrown) {
-    throw refusal(thrown, method, params);
-  }
-}
-
-/** What a server has against a request is for whoever made it to put right. */
-function refusal(thrown: unknown, method: UpstreamMethod, { uri }: JsonObject): unknown {
-  if (!GatewayError.is(thrown) || thrown.code !== UPSTREAM_ERROR.code) return thrown;
-  const { rpcCode } = (thrown.data ?? {}) as { rpcCode?: unknown };
-  if (rpcCode !== INVALID_PARAMS && rpcCode !== NO_RESOURCE) return thrown;
-  const kind = method === "resources/read" ? RESOURCE_NOT_FOUND : REQUEST_REFUSED;
-  return new GatewayError(kind, thrown.message, {
-    cause: thrown,
-    data: { ...(uri !== undefined && { uri }) },
-  });
 }
 
 /** A client takes nothing at all of a result that is not what it should be, so this is said instead. */

@@ -4,8 +4,13 @@ export interface Breaker {
   enter(): number;
   /** The server answered. */
   succeed(): void;
-  /** It did not. */
-  fail(): void;
+  /** How many failures were counted so far. */
+  readonly counted: number;
+  /**
+   * It did not. What many fail with at once is one failure: whoever says how many were counted when they began is
+   * counted only if there are no more now.
+   */
+  fail(since?: number): void;
   /** Nobody knows: the caller gave up, say. */
   leave(): void;
 }
@@ -20,6 +25,7 @@ export interface BreakerLimits {
 /** Opens after some failures in a row; after a while one call is let through, and how it goes decides. */
 export function createBreaker({ failures: limit, openMs }: BreakerLimits, now: () => number): Breaker {
   let failures = 0;
+  let counted = 0;
   let openUntil = 0;
   let isProbing = false;
 
@@ -37,9 +43,14 @@ export function createBreaker({ failures: limit, openMs }: BreakerLimits, now: (
       failures = 0;
       isProbing = false;
     },
-    fail() {
-      failures = Math.min(failures + 1, limit);
+    get counted() {
+      return counted;
+    },
+    fail(since = counted) {
       isProbing = false;
+      if (since < counted) return;
+      counted++;
+      failures = Math.min(failures + 1, limit);
       if (failures >= limit) openUntil = now() + openMs;
     },
     leave() {

@@ -17,7 +17,7 @@ import {
 import { guardRequest } from "../guard/request-meta.ts";
 import { type Breaker, createBreaker } from "./breaker.ts";
 import { type RetryBudget, retryBudget } from "./budget.ts";
-import { verdictOn } from "./verdict.ts";
+import { isConnectionLost, verdictOn } from "./verdict.ts";
 import { mayRetry, waitBefore } from "./waiting.ts";
 
 /** A server has failed so often in a row that it is not asked for a while. */
@@ -114,13 +114,14 @@ export const retry: PluginFactory<"retry", RetryOptions, Settings> = definePlugi
     ): Promise<{ readonly thrown: unknown } | undefined> {
       const waitMs = breaker.enter();
       if (waitMs > 0) return { thrown: open(server, waitMs) };
+      const since = breaker.counted;
       out.set(call.id, breaker);
       const failure = await next().then(
         () => undefined,
         (thrown: unknown) => ({ thrown }),
       );
       // Where it has been taken for late already, it is not counted again.
-      if (out.delete(call.id)) judge(breaker, call, failure?.thrown);
+      if (out.delete(call.id)) judge(breaker, call, failure?.thrown, since);
       return failure;
     }
 
@@ -135,9 +136,10 @@ export const retry: PluginFactory<"retry", RetryOptions, Settings> = definePlugi
   },
 });
 
-function judge(breaker: Breaker, call: Call, thrown: unknown): void {
+function judge(breaker: Breaker, call: Call, thrown: unknown, since: number): void {
   const verdict = verdictOn(call, thrown);
-  if (verdict === "failed") breaker.fail();
+  // A connection that ends takes all its calls with it.
+  if (verdict === "failed") breaker.fail(isConnectionLost(thrown) ? since : undefined);
   else if (verdict === "answered") breaker.succeed();
   else breaker.leave();
 }

@@ -6,6 +6,8 @@ const HTTP_STATUS = "toolpipe/http-status";
 
 /** Failures that say something of the server, besides those after which nobody knows what it did. */
 const UNREACHABLE = new Set(["SPAWN_FAILED", "CONNECT_FAILED", "CONNECT_TIMEOUT", "TLS_ERROR"]);
+/** What is left of a call when its connection ends: the one where a guard looks after it, the other elsewhere. */
+const LOST = new Set(["UPSTREAM_CLOSED", "OUTCOME_UNKNOWN"]);
 /** Failures after which nobody knows what the server did, and that say nothing of it. */
 const NOT_ITS_FAULT = new Set(["CANCELLED", "CLOSED", "INTERNAL"]);
 
@@ -16,6 +18,11 @@ export function verdictOn(call: Call, thrown: unknown): "answered" | "failed" | 
   const fate = fateOf(thrown);
   if (fate === "answered") return "answered";
   return fate === "unknown" || UNREACHABLE.has(thrown.code) ? "failed" : "nothing";
+}
+
+/** Whether a call failed with the connection that it was made over, and many others with it. */
+export function isConnectionLost(thrown: unknown): boolean {
+  return GatewayError.is(thrown) && LOST.has(thrown.code);
 }
 
 /** Whether a REST API answered that it has a fault of its own. */

@@ -9,6 +9,7 @@ import {
   type PluginFactory,
   type Tool,
 } from "../../core/mod.ts";
+import type {} from "../relay/offer.ts";
 import { compileRules, type RuleReport, reportOn, type ToolRule, type Verdict } from "./rules.ts";
 
 export { globMatcher, type Matcher } from "./glob.ts";
@@ -26,10 +27,12 @@ export const RULE_DOUBTFUL: ErrorKind = defineError("RULE_DOUBTFUL", {
 
 /** What can be asked of the rules. */
 export interface RulesService {
-  /** The rules that match no tool in the catalog as it is now. */
+  /** The rules that match neither a tool in the catalog as it is now nor another request that is a call. */
   unmatched(): RuleReport[];
   /** The rules that, from their text alone, do not do what they seem to. */
   doubts(): readonly RuleReport[];
+  /** Whether the rules leave a tool enabled; it need not be in the catalog. */
+  allows(server: string, tool: string): boolean;
   /** Why a tool is enabled or disabled by the rules, in sentences; it need not be in the catalog. */
   explain(server: string, tool: string): string;
 }
@@ -83,11 +86,13 @@ export const rules: PluginFactory<"rules", RulesOptions, Required<RulesOptions>>
     gateway.services.rules = {
       doubts: () => doubts,
       unmatched() {
-        const matched = new Set(catalog.tools().flatMap((tool) => matching(tool.server, tool.name)));
+        const known = [...catalog.tools(), ...(gateway.services.relay?.requests() ?? [])];
+        const matched = new Set(known.flatMap(({ server, name }) => matching(server, name)));
         return toolRules.flatMap((rule, index) =>
           matched.has(index + 1) ? [] : [reportOn(rule, index + 1, whyUnmatched(rule, catalog))],
         );
       },
+      allows: (server, tool) => decide(server, tool).enabled,
       explain(server, tool) {
         const id = `"${server}:${tool}"`;
         if (catalog.server(server)?.builtin)

@@ -96,8 +96,8 @@ class LegacyClient implements ServedClient {
   ): Promise<JsonObject> {
     const [all, session, { answerMs, questions }] = [this.#all, this.peer, this.#limits];
     checkAskable(method, params, session.capabilities);
-    const { gone, abort } = this.#request;
-    const signals = [signal, callSignal, abort.signal, gone];
+    const { gone, signal: taken } = this.#request;
+    const signals = [signal, callSignal, taken, gone];
     for (const ended of signals) if (ended?.aborted) throw cancelledBy(ended);
     if (this.unanswered >= questions) throw full();
     const id = randomUUID();

@@ -4,20 +4,21 @@ import type {} from "../timeout.ts";
 import type { ServedClient } from "./_served-client.ts";
 import type { Client, ClientCapability, Clients } from "./client.ts";
 
+/** What a call needs to know of the client that it is made for. */
+type AskedClient = Pick<ServedClient, keyof Client>;
+
 const actions: readonly unknown[] = ["accept", "decline", "cancel"];
 
 /** Finds the clients behind the calls of a gateway. */
-export function clientsFor(gateway: Gateway, served: (call: Call) => ServedClient | undefined): Clients {
-  return {
-    of(call) {
-      const client = served(call);
-      return client && new CallClient(client, call, gateway.services);
-    },
+export function clientsFor(gateway: Gateway, served: (call: Call) => AskedClient | undefined): Clients["of"] {
+  return (call) => {
+    const client = served(call);
+    return client && new CallClient(client, call, gateway.services);
   };
 }
 
 /** Asks the person behind a call, where the client that it came from can do that. */
-export function elicitBy(clients: Clients): Elicit {
+export function elicitBy(clients: Pick<Clients, "of">): Elicit {
   return {
     can: (call) => clients.of(call)?.can("elicitation") === true,
     async ask(message, requestedSchema, call) {
@@ -31,11 +32,11 @@ export function elicitBy(clients: Clients): Elicit {
 
 /** A client as one call has it; a class for the reason that `Underway` is one. */
 class CallClient implements Client {
-  readonly #client: ServedClient;
+  readonly #client: AskedClient;
   readonly #call: Call;
   readonly #services: Gateway["services"];
 
-  constructor(client: ServedClient, call: Call, services: Gateway["services"]) {
+  constructor(client: AskedClient, call: Call, services: Gateway["services"]) {
     this.#client = client;
     this.#call = call;
     this.#services = services;

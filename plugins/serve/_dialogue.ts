@@ -53,12 +53,12 @@ const META = "io.modelcontextprotocol/";
 
 /** Begins something on behalf of a client. */
 export function createDialogue(
-  begin: (handling: Pick<Handling, "signal" | "client" | "report" | "onEffect">) => Promise<object>,
+  begin: (handling: Pick<Handling, "cancellation" | "client" | "report" | "onEffect">) => Promise<object>,
   first: Turn,
   { questions }: AskLimits,
 ): Dialogue {
   // That of the request that began it: nobody can cancel that request any more once it is answered.
-  const { abort } = first.request;
+  const cancellation = first.request;
   const open = new Map<string, Question>();
   let turn: Turn | undefined;
   let meta = first.meta;
@@ -87,12 +87,13 @@ export function createDialogue(
     can: (capability) => !isLeft && canBeAsked(capability, declared()),
     async ask(method, params, { signal, callSignal } = {}) {
       checkAskable(method, params, declared());
-      for (const ended of [signal, callSignal, abort.signal]) if (ended?.aborted) throw cancelledBy(ended);
+      for (const ended of [signal, callSignal, cancellation.signal])
+        if (ended?.aborted) throw cancelledBy(ended);
       if (isLeft) throw left();
       if (open.size >= questions) throw full();
       const key = `question-${++keys}`;
       const pending = createPending({
-        signals: [signal, callSignal, abort.signal],
+        signals: [signal, callSignal, cancellation.signal],
         onEnd() {
           open.delete(key);
           answeredAt = performance.now();
@@ -111,7 +112,7 @@ export function createDialogue(
   };
   enter(first);
   const work = begin({
-    signal: abort.signal,
+    cancellation,
     client,
     report: first.meta["progressToken"] === undefined ? undefined : report,
     onEffect() {
@@ -144,13 +145,13 @@ export function createDialogue(
     suspend() {
       if (!turn) return;
       turn.request.onLeave = undefined;
-      turn.request.abort.signal.removeEventListener("abort", onCancel);
+      turn.request.offCancel(onCancel);
       turn = undefined;
     },
     refuse(error) {
       for (const { pending } of [...open.values()]) pending.reject(error);
     },
-    end: (error) => abort.abort(error),
+    end: (error) => cancellation.cancel(error),
   };
 
   function enter(next: Turn): void {
@@ -158,11 +159,11 @@ export function createDialogue(
     meta = next.meta;
     next.request.hasEffects ||= hasEffects;
     next.request.onLeave = onGone;
-    if (next !== first) next.request.abort.signal.addEventListener("abort", onCancel);
+    if (next !== first) next.request.onCancel(onCancel);
   }
 
   function onCancel(): void {
-    abort.abort(turn?.request.abort.signal.reason);
+    cancellation.cancel(turn?.request.cancelled);
   }
 
   /** Who has gone in the middle of a turn has nothing to come back with, whether it goes on or not. */

@@ -1,4 +1,11 @@
-import type { Actor, CallInput, JsonObject, Progress } from "../../core/mod.ts";
+import {
+  type Actor,
+  type CallInput,
+  type Cancellation,
+  isJsonObject,
+  type JsonObject,
+  type Progress,
+} from "../../core/mod.ts";
 import type { ServedClient } from "./_served-client.ts";
 import type { Client } from "./client.ts";
 import { RpcError, rpcCodes } from "./protocol.ts";
@@ -11,7 +18,7 @@ export interface Handling {
   readonly id: Id;
   /** Whether it is of the newer era. */
   readonly modern: boolean;
-  readonly signal: AbortSignal;
+  readonly cancellation: Cancellation;
   /** The local user where nobody is named. */
   readonly actor: Actor | undefined;
   /** What the client calls itself, also where it cannot be asked anything. */
@@ -34,6 +41,11 @@ export type Handlers = Readonly<Record<string, Handler>>;
 
 /** Nothing may be kept by a client: the catalog changes when it changes. */
 export const cacheable = { ttlMs: 0, cacheScope: "private" } as const;
+
+/** The metadata of a request, where it is any. */
+export function metaIn(value: unknown): Readonly<JsonObject> | undefined {
+  return isJsonObject(value) ? value : undefined;
+}
 
 /** The error of a method that is not there. */
 export function notFound(method: string): RpcError {

@@ -1,11 +1,11 @@
 import type { IncomingHttpHeaders } from "node:http";
-import { isJsonObject, type JsonObject } from "../../core/mod.ts";
-import { decoded, headerOf } from "./_http-era.ts";
+import { type Catalog, type Gateway, isJsonObject, type JsonObject } from "../../core/mod.ts";
+import { decoded, headerOf, type Message } from "./_http-era.ts";
 import { mismatch } from "./_http-refusal.ts";
-import type { ShownTool } from "./front.ts";
+import type { Front, ShownTool } from "./front.ts";
 
 /** An argument that a client also sends as a header. */
-export interface MirroredParam {
+interface MirroredParam {
   /** The name of the header, in small letters. */
   readonly header: string;
   readonly path: readonly string[];
@@ -14,8 +14,31 @@ export interface MirroredParam {
 const MAX_DEPTH = 32;
 const DECIMAL = /^-?\d+(\.\d+)?$/;
 
+/** What is known of the tools of one revision. */
+interface Mirrored {
+  readonly catalog: Catalog;
+  readonly revision: number;
+  readonly byTool: ReadonlyMap<string, readonly MirroredParam[]>;
+}
+
+/** Makes what refuses a message whose headers do not say what its arguments say. */
+export function createParamCheck(
+  gateway: () => Gateway,
+  front: Pick<Front, "list">,
+): (message: Message, headers: IncomingHttpHeaders) => void {
+  let mirrored: Mirrored | undefined;
+  return ({ method, params }, headers) => {
+    if (method !== "tools/call" || !isJsonObject(params)) return;
+    const { catalog } = gateway();
+    if (mirrored?.catalog !== catalog || mirrored.revision !== catalog.revision) {
+      mirrored = { catalog, revision: catalog.revision, byTool: mirroredParams(front.list()) };
+    }
+    checkParams(mirrored.byTool.get(String(params["name"])) ?? [], params["arguments"], headers);
+  };
+}
+
 /** Which arguments of which tools are also sent as headers. */
-export function mirroredParams(tools: readonly ShownTool[]): ReadonlyMap<string, readonly MirroredParam[]> {
+function mirroredParams(tools: readonly ShownTool[]): ReadonlyMap<string, readonly MirroredParam[]> {
   const byTool = new Map<string, readonly MirroredParam[]>();
   for (const { name, inputSchema } of tools) {
     const found = [...find(inputSchema, [])];
@@ -35,12 +58,7 @@ function* find(schema: unknown, path: readonly string[]): Generator<MirroredPara
   for (const [key, inner] of Object.entries(properties)) yield* find(inner, [...path, key]);
 }
 
-/** Refuses a call whose headers do not say what its arguments say. */
-export function checkParams(
-  params: readonly MirroredParam[],
-  args: unknown,
-  headers: IncomingHttpHeaders,
-): void {
+function checkParams(params: readonly MirroredParam[], args: unknown, headers: IncomingHttpHeaders): void {
   for (const { header, path } of params) {
     const value = path.reduce<unknown>(
       (at, key) => (isJsonObject(at) && Object.hasOwn(at, key) ? (at as JsonObject)[key] : undefined),

@@ -1,9 +1,10 @@
 import { Buffer } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { type Gateway, GatewayError } from "../../core/mod.ts";
+import type { Gateway } from "../../core/mod.ts";
 import type { Endpoint } from "./_http-endpoint.ts";
 import type { Gate } from "./_http-gate.ts";
-import { notAllowed, Refusal, refuse } from "./_http-refusal.ts";
+import { createHandling } from "./_http-handling.ts";
+import { notAllowed, Refusal } from "./_http-refusal.ts";
 import { pathOf } from "./_http-request.ts";
 import type { Route } from "./routes.ts";
 
@@ -17,26 +18,9 @@ const READING: readonly string[] = ["GET", "HEAD"];
 
 /** Serves the routes of whatever gateway is served now. */
 export function createRouting(gateway: () => Gateway, gate: Gate): Routing {
-  const underway = new Set<Promise<void>>();
-  let isClosing = false;
-
   return {
     takes: (request) => routeOf(request) !== undefined,
-    handle(request, response) {
-      const done = serve(request, response)
-        .catch((thrown) => {
-          if (!(thrown instanceof Refusal)) gateway().report(GatewayError.from(thrown));
-          return refuse(request, response, thrown, bodyOf);
-        })
-        .finally(() => underway.delete(done));
-      underway.add(done);
-    },
-    close() {
-      isClosing = true;
-    },
-    async settled() {
-      await Promise.all(underway);
-    },
+    ...createHandling({ gateway, serve, bodyOf }),
   };
 
   function routeOf(request: IncomingMessage): Route | undefined {
@@ -44,7 +28,11 @@ export function createRouting(gateway: () => Gateway, gate: Gate): Routing {
     return { open: true, handle: (_, response) => sendJson(response, gate.metadataFor(request)) };
   }
 
-  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async function serve(
+    request: IncomingMessage,
+    response: ServerResponse,
+    isClosing: boolean,
+  ): Promise<void> {
     gate.check(request);
     const route = routeOf(request);
     if (!route) throw new Refusal(404, "There is nothing at this address.");

@@ -1,6 +1,8 @@
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import { GatewayError, type LoadedConfig, type Plugin } from "../../core/mod.ts";
+import type {} from "../health.ts";
 import { createSessionHomes, type SessionHomes } from "../replicas/session-homes.ts";
+import { createFarewell } from "./_farewell.ts";
 import { answerPages } from "./_http-cors.ts";
 import { createEndpoint, type Endpoint } from "./_http-endpoint.ts";
 import { createGate } from "./_http-gate.ts";
@@ -39,7 +41,9 @@ export async function startHttp(config: LoadedConfig, settings: Settings): Promi
 
   const listening = listen(server, port, host);
   const opened = listening.then((bound) => open(config, settings, bound));
+  const farewell = createFarewell();
   server.on("request", (request, response) => {
+    farewell.meet(response);
     opened.then(
       ({ endpointOf }) => {
         if (!answerPages(request, response, allowedOrigins)) endpointOf(request).handle(request, response);
@@ -52,13 +56,19 @@ export async function startHttp(config: LoadedConfig, settings: Settings): Promi
     // A connection that could not be accepted is no reason to end.
     server.on("error", (error) => served.gateway.report(GatewayError.from(error)));
     let closing: Promise<void> | undefined;
+    const leave = (): number => {
+      farewell.begin();
+      return served.gateway.services.readiness?.leave() ?? 0;
+    };
     return {
+      leave,
       url: `http://${inUrl(host)}:${(await listening).port}${path}`,
       get gateway() {
         return served.gateway;
       },
       reload: async (next) => served.reload(guarded(next, host, await listening)),
       close(drain) {
+        leave();
         homes.close();
         closing ??= shutDown(server, served, endpoints, drain);
         return closing;

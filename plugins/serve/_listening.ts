@@ -48,10 +48,10 @@ export function createListening(parts: ListeningParts): Listening {
 
   return {
     handlers: {
-      "subscriptions/listen"({ notifications }, { id, modern, signal }) {
+      "subscriptions/listen"({ notifications }, { id, modern, cancellation }) {
         if (!modern) throw notFound("subscriptions/listen");
         if (!isJsonObject(notifications)) throw invalid("What to listen to is missing.");
-        return listen(notifications, id, signal);
+        return listen(notifications, id, cancellation.signal);
       },
       "resources/subscribe": async ({ uri }, { modern }) => {
         checkSubscribable("resources/subscribe", modern);

@@ -18,7 +18,7 @@ export interface Patience {
  * Runs a call, and waits for it only so long. Then it goes on by itself, and is recorded as the one call it is; its
  * result can be read once it is there.
  */
-export async function patiently(
+export function patiently(
   run: (request: CallRequest) => Promise<SettledCall>,
   request: CallRequest,
   { results, shown, name, client }: Patience,
@@ -33,27 +33,31 @@ export async function patiently(
       if (!isAnswered) request.onProgress?.(progress);
     },
   });
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const enough = new Promise<undefined>((resolve) => {
-    const wait = (ms: number): void => {
-      timer = setTimeout(() => {
-        if (!client?.unanswered && !client?.answeredAt) return resolve(undefined);
-        const since = client.unanswered ? performance.now() : client.answeredAt;
-        const left = Math.ceil(since + results.waitMs - performance.now());
-        if (left > 0) wait(left);
-        else resolve(undefined);
-      }, ms);
-    };
-    wait(results.waitMs);
+  return new Promise((resolve, reject) => {
+    let timer = setTimeout(look, results.waitMs);
+    running
+      .then((settled) => {
+        clearTimeout(timer);
+        if (!isAnswered) resolve(shown(settled));
+      })
+      .catch(reject);
+
+    function look(): void {
+      const left = Math.ceil(patienceSince(client) + results.waitMs - performance.now());
+      if (left > 0) timer = setTimeout(look, left);
+      else answerLater();
+    }
+
+    function answerLater(): void {
+      const { actor } = request;
+      const link = results.later(running.then(resultOf), { actor, name, progress: () => last });
+      isAnswered = link !== undefined;
+      if (link) resolve(link);
+    }
   });
-  const settled = await Promise.race([running, enough]);
-  clearTimeout(timer);
-  if (settled) return shown(settled);
-  const link = results.later(running.then(resultOf), {
-    actor: request.actor,
-    name,
-    progress: () => last,
-  });
-  isAnswered = link !== undefined;
-  return link ?? shown(await running);
+}
+
+/** While a client has questions to answer, and from when it last answered one, it is not the tool that is waited for. */
+function patienceSince(client: ServedClient | undefined): number {
+  return client?.unanswered ? performance.now() : (client?.answeredAt ?? 0);
 }

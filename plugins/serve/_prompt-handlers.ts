@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../core/mod.ts";
-import { cacheable, type Handlers, invalid, notFound } from "./_handler.ts";
+import { cacheable, type Handlers, invalid, metaIn, notFound } from "./_handler.ts";
 import type { Front } from "./front.ts";
 import type { CompletionRequest, Prompts } from "./prompts.ts";
 
@@ -16,16 +16,23 @@ export function promptHandlers(front: Pick<Front, "prompts">): Handlers {
       prompts: await promptsFor("prompts/list").list({ actor }),
       ...(modern && cacheable),
     }),
-    "prompts/get": async ({ name, arguments: args = {} }, { actor, signal, client, input }) => {
+    "prompts/get": async ({ name, arguments: args = {}, _meta }, { actor, cancellation, client, input }) => {
       const prompts = promptsFor("prompts/get");
       if (typeof name !== "string") throw invalid("To get a prompt takes its name.");
       if (!isJsonObject(args)) throw invalid("The arguments of a prompt are an object.");
-      return prompts.get(name, args, { actor, signal, client, input });
+      return prompts.get(name, args, {
+        actor,
+        signal: cancellation.signal,
+        client,
+        input,
+        meta: metaIn(_meta),
+      });
     },
-    "completion/complete": async (params, { actor, signal, client }) => {
+    "completion/complete": async (params, { actor, cancellation, client }) => {
       const prompts = promptsFor("completion/complete");
       if (!prompts.canComplete) throw notFound("completion/complete");
-      return { completion: await prompts.complete(completionIn(params), { actor, signal, client }) };
+      const options = { actor, signal: cancellation.signal, client, meta: metaIn(params["_meta"]) };
+      return { completion: await prompts.complete(completionIn(params), options) };
     },
   };
 }

@@ -1,5 +1,5 @@
 import { GatewayError } from "../../core/mod.ts";
-import { cacheable, type Handlers, invalid, notFound } from "./_handler.ts";
+import { cacheable, type Handlers, invalid, metaIn, notFound } from "./_handler.ts";
 import type { Front } from "./front.ts";
 import { RpcError, rpcCodes } from "./protocol.ts";
 import { RESOURCE_NOT_FOUND, type Resources } from "./resources.ts";
@@ -22,11 +22,17 @@ export function resourceHandlers(front: Pick<Front, "resources">): Handlers {
       resourceTemplates: await resourcesFor("resources/templates/list").templates({ actor }),
       ...(modern && cacheable),
     }),
-    "resources/read": async ({ uri }, { modern, actor, signal, client, input }) => {
+    "resources/read": async ({ uri, _meta }, { modern, actor, cancellation, client, input }) => {
       const resources = resourcesFor("resources/read");
       if (typeof uri !== "string") throw invalid("A reading needs a URI.");
       try {
-        const read = await resources.read(uri, { actor, signal, client, input });
+        const read = await resources.read(uri, {
+          actor,
+          signal: cancellation.signal,
+          client,
+          input,
+          meta: metaIn(_meta),
+        });
         return { ...read, ...(modern && cacheable) };
       } catch (thrown) {
         throw readingError(thrown, uri, modern);

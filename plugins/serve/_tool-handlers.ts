@@ -12,16 +12,10 @@ export function toolHandlers(front: Pick<Front, "list" | "call">): Handlers {
     }),
     "tools/call": ({ name, arguments: args, _meta }, handling) => {
       if (typeof name !== "string") throw invalid("A call needs the name of a tool.");
-      const { signal, actor, client, input, report, onEffect } = handling;
-      const answer = front.call(name, args, {
-        signal,
-        meta: isJsonObject(_meta) ? _meta : {},
-        onEffect,
-        ...(actor && { actor }),
-        ...(client && { client }),
-        ...(input && { input }),
-        ...(report && { onProgress: report }),
-      });
+      const { cancellation, actor, client, input, report, onEffect } = handling;
+      const meta = isJsonObject(_meta) ? _meta : {};
+      const options = { cancellation, meta, onEffect, actor, client, input, onProgress: report };
+      const answer = front.call(name, args, options);
       return handling.modern ? answer : answer.then(legacyResult);
     },
   };

@@ -57,8 +57,8 @@ export interface Client {
 }
 
 /**
- * The clients behind calls. Reading a resource and getting a prompt are no calls: their options hold the client, as do
- * those of a completion in the older era; in the newer one nobody can be asked anything then.
+ * The clients behind calls. Where a resource is read or a prompt is got, the options hold the client, as do those of a
+ * completion in the older era; in the newer one nobody can be asked anything then.
  */
 export interface Clients {
   /**
@@ -66,6 +66,11 @@ export interface Clients {
    * is asked ends with the call, and the time that it takes to answer is not the tool's.
    */
   of(call: Call): Client | undefined;
+  /**
+   * Makes a client that of a call which is about to be made for it, by the metadata of its request, which must be no
+   * other's; returns what ends that.
+   */
+  lend(meta: Readonly<JsonObject>, client: Client): () => void;
   /** Whether there may be several at once, so that what a server keeps of one must not be asked for. */
   readonly isShared?: boolean | undefined;
 }

@@ -48,6 +48,12 @@ export interface HttpServer {
   readonly gateway: Gateway;
   /** Serves another config from now on. If that cannot be set up, it rejects and everything stays as it was. */
   reload(config: LoadedConfig): Promise<void>;
+  /**
+   * Says that it is about to close: at `/readyz`, and with every answer, which ends its connection. Requests are taken
+   * as before. Returns how many milliseconds that should go on, so that nobody is sent here any more when it closes;
+   * see the plugin `health`.
+   */
+  leave(): number;
   /** Takes no more requests, lets the calls on their way finish for up to `drainMs`, then ends everything. */
   close(options?: { readonly drainMs?: number }): Promise<void>;
 }

@@ -1,4 +1,11 @@
-import { type Actor, GatewayError, isJsonObject, type JsonObject, type Progress } from "../../core/mod.ts";
+import {
+  type Actor,
+  GatewayError,
+  isJsonObject,
+  type JsonObject,
+  type MaybePromise,
+  type Progress,
+} from "../../core/mod.ts";
 import { cannot } from "./_capability.ts";
 import { converse, conversed } from "./_converse.ts";
 import { type Handler, type Handlers, type Handling, type Id, notFound } from "./_handler.ts";
@@ -52,12 +59,6 @@ export interface Peer {
   close(): void;
 }
 
-/** A request on its way, and what resolves once it is answered. */
-interface Running {
-  request: Underway | undefined;
-  done: Promise<void> | undefined;
-}
-
 /** Why an answer cannot be sent. */
 export const UNWRITABLE = "The answer cannot be written as JSON.";
 
@@ -68,7 +69,7 @@ export const UNWRITABLE = "The answer cannot be written as JSON.";
 export function createPeer(parts: PeerParts): Peer {
   const { front, instructions, send, actor, canAsk = true, closesEmpty = false } = parts;
   const { session = createSession(), talk = createTalk() } = parts;
-  const running = new Map<Id, Running>();
+  const running = new Map<Id, Underway>();
   const listening = createListening({ front, session, actor, send, closesEmpty });
   const handlers: Handlers = {
     ...sessionHandlers(front, session, instructions),
@@ -90,24 +91,20 @@ export function createPeer(parts: PeerParts): Peer {
         return refuse(null, "The id of a request is a text or a number.");
       }
       if (running.has(id)) return refuse(id, "A request with this id is still under way.");
-      const entry: Running = { request: new Underway(id), done: undefined };
-      running.set(id, entry);
-      entry.done = answer(entry.request as Underway, method, params).finally(() => {
-        running.delete(id);
-        // A map may hold what was in it for long; what is behind this is all of a request.
-        entry.request = undefined;
-      });
+      const request = new Underway(id);
+      running.set(id, request);
+      answer(request, method, params);
     },
     async settled() {
       await Promise.all([...running.values()].map(({ done }) => done));
     },
     hush() {
-      for (const { request } of running.values()) request?.leave();
+      for (const request of running.values()) request.leave();
     },
     leave() {
-      for (const { request, done } of running.values()) {
-        if (!request?.hasEffects || !done || !front.adopt(done)) request?.abort.abort();
-        request?.leave();
+      for (const request of running.values()) {
+        if (!request.hasEffects || !front.adopt(request.done)) request.cancel();
+        request.leave();
       }
     },
     close: () => listening.close(),
@@ -117,33 +114,44 @@ export function createPeer(parts: PeerParts): Peer {
     send(errorOf(id, new RpcError(rpcCodes.invalidRequest, message)));
   }
 
-  async function answer(request: Underway, method: string, params: unknown): Promise<void> {
-    const { id, abort } = request;
-    let message: object;
+  /** Without a promise where none is needed: it is done for every message. */
+  function answer(request: Underway, method: string, params: unknown): void {
+    const fail = (thrown: unknown): void => finish(request, errorOf(request.id, thrown));
     try {
       if (!isJsonObject(params))
         throw new RpcError(rpcCodes.invalidParams, "The params of a request are an object.");
       const handler = Object.hasOwn(handlers, method) ? handlers[method] : undefined;
       const modern = modernVersionOf(params) !== undefined;
       if (!handler || (modern && method === "initialize")) throw notFound(method);
-      const result = await (modern
+      const succeed = (result: object): void => {
+        // The older era knows no such answers, and whoever asks has to ask by a request.
+        if (!modern && isQuestions(result)) fail(cannot("input_required", {}));
+        else
+          finish(request, { jsonrpc: "2.0", id: request.id, result: modern ? modernResult(result) : result });
+      };
+      const answering = modern
         ? modernly(handler, request, method, params)
-        : (handler(params, legacyHandling(request, params)) as object));
-      // The older era knows no such answers, and whoever asks has to ask by a request.
-      if (!modern && isQuestions(result)) throw cannot("input_required", {});
-      message = { jsonrpc: "2.0", id, result: modern ? modernResult(result) : result };
+        : (handler(params, legacyHandling(request, params)) as MaybePromise<object>);
+      if (answering instanceof Promise) answering.then(succeed, fail);
+      else succeed(answering);
     } catch (thrown) {
-      message = errorOf(id, thrown);
+      fail(thrown);
     }
+  }
+
+  function finish(request: Underway, message: object): void {
     // A client that has cancelled a request no longer waits for it.
-    if (abort.signal.aborted) return;
-    request.leave();
-    try {
-      send(message);
-    } catch (thrown) {
-      // What a plugin made may be no JSON at all, or nested without an end.
-      send(errorOf(id, GatewayError.from(thrown, UNWRITABLE)));
+    if (!request.cancelled) {
+      request.leave();
+      try {
+        send(message);
+      } catch (thrown) {
+        // What a plugin made may be no JSON at all, or nested without an end.
+        send(errorOf(request.id, GatewayError.from(thrown, UNWRITABLE)));
+      }
     }
+    running.delete(request.id);
+    request.end();
   }
 
   async function modernly(
@@ -156,41 +164,45 @@ export function createPeer(parts: PeerParts): Peer {
     const { _meta } = params;
     const info = infoOf(isJsonObject(_meta) ? _meta["io.modelcontextprotocol/clientInfo"] : undefined);
     return (await handler(params, {
-      ...handlingOf(request),
+      id: request.id,
       modern: true,
-      client: undefined,
+      cancellation: request,
+      actor,
       info,
+      client: undefined,
+      input: undefined,
+      report: undefined,
+      onEffect: effectOf(request),
     })) as object;
   }
 
   function legacyHandling(request: Underway, { _meta }: JsonObject): Handling {
-    const client = canAsk ? talk.asking.clientOf(request, session, send) : undefined;
     const { progressToken } = isJsonObject(_meta) ? _meta : {};
     const report = (progress: Progress): void =>
       void send({ jsonrpc: "2.0", method: "notifications/progress", params: { progressToken, ...progress } });
-    return { ...handlingOf(request), client, report: progressToken === undefined ? undefined : report };
-  }
-
-  function handlingOf(request: Underway): Handling {
     return {
       id: request.id,
       modern: false,
-      signal: request.abort.signal,
+      cancellation: request,
       actor,
       info: session.info,
-      client: undefined,
+      client: canAsk ? talk.asking.clientOf(request, session, send) : undefined,
       input: undefined,
-      report: undefined,
-      onEffect() {
-        request.hasEffects = true;
-      },
+      report: progressToken === undefined ? undefined : report,
+      onEffect: effectOf(request),
     };
   }
 
   function notice(method: string, { requestId }: JsonObject): void {
     if (method === "notifications/initialized") listening.begin();
-    if (method === "notifications/cancelled") running.get(requestId as Id)?.request?.abort.abort();
+    if (method === "notifications/cancelled") running.get(requestId as Id)?.cancel();
   }
+}
+
+function effectOf(request: Underway): () => void {
+  return () => {
+    request.hasEffects = true;
+  };
 }
 
 function errorOf(id: Id | null, thrown: unknown): object {

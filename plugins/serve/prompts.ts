@@ -1,6 +1,5 @@
 import {
   type Actor,
-  type CallInput,
   defineError,
   type ErrorKind,
   type Gateway,
@@ -9,7 +8,8 @@ import {
   localUser,
   type MaybePromise,
 } from "../../core/mod.ts";
-import type { Client } from "./client.ts";
+import { createProviders } from "./_providers.ts";
+import type { ReadOptions } from "./resources.ts";
 
 /** There is no prompt of a name, or not for whoever asks. */
 export const PROMPT_NOT_FOUND: ErrorKind = defineError("PROMPT_NOT_FOUND", { rpc: -32602, exit: 2 });
@@ -32,15 +32,7 @@ export interface PromptResult {
 }
 
 /** Who asks, and until when. */
-export interface PromptOptions {
-  /** The local user where nobody is named. */
-  readonly actor?: Actor | undefined;
-  readonly signal?: AbortSignal | undefined;
-  /** The client that asks, which can be asked and told things meanwhile; nobody where a program asks. */
-  readonly client?: Client | undefined;
-  /** What a client brings that was asked something when it got this before. */
-  readonly input?: CallInput | undefined;
-}
+export type PromptOptions = ReadOptions;
 
 /** What is to be completed: an argument of a prompt, or a variable in the template of a resource. */
 export interface CompletionRequest {
@@ -110,29 +102,19 @@ export function offerPrompts(gateway: Gateway, provider: PromptProvider): void {
 }
 
 function createPrompts(): Prompts {
-  const providers: PromptProvider[] = [];
-  const listeners = new Set<() => void>();
-  const changed = (): void => {
-    for (const listener of listeners) listener();
-  };
+  const providers = createProviders<PromptProvider>();
+  const { onChanged, add } = providers;
   return {
-    async list({ actor = localUser } = {}) {
-      return (await Promise.all(providers.map((provider) => provider.list({ actor })))).flat();
-    },
+    list: ({ actor = localUser } = {}) => providers.all((provider) => provider.list({ actor })),
     async get(name, args = {}, { actor = localUser, ...options } = {}) {
-      for (const provider of providers) {
-        const got = await provider.get(name, args, { actor, ...options });
-        if (got) return got;
-      }
+      const got = await providers.first((provider) => provider.get(name, args, { actor, ...options }));
+      if (got) return got;
       const shown = name.slice(0, 80);
       throw new GatewayError(PROMPT_NOT_FOUND, `There is no prompt "${shown}".`, { data: { name: shown } });
     },
     async complete(request, { actor = localUser, ...options } = {}) {
-      for (const provider of providers) {
-        const completion = await provider.complete?.(request, { actor, ...options });
-        if (completion) return within(completion);
-      }
-      return { values: [] };
+      const found = await providers.first((provider) => provider.complete?.(request, { actor, ...options }));
+      return found ? within(found) : { values: [] };
     },
     get canComplete() {
       return providers.some(({ complete }) => complete);
@@ -140,14 +122,8 @@ function createPrompts(): Prompts {
     get canChange() {
       return providers.some(({ whenChanged }) => whenChanged);
     },
-    onChanged(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-    add(provider) {
-      providers.push(provider);
-      provider.whenChanged?.(changed);
-    },
+    onChanged,
+    add,
   };
 }
 

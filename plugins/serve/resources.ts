@@ -9,6 +9,7 @@ import {
   localUser,
   type MaybePromise,
 } from "../../core/mod.ts";
+import { createProviders } from "./_providers.ts";
 import type { Client } from "./client.ts";
 
 /** There is nothing to be read under a URI, or not for whoever asks. */
@@ -47,15 +48,17 @@ export interface ResourceResult {
   readonly requestState?: unknown;
 }
 
-/** Who reads, and until when. */
+/** Who reads something, or gets a prompt, and until when. */
 export interface ReadOptions {
   /** The local user where nobody is named. */
   readonly actor?: Actor | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** The client that reads, which can be asked and told things meanwhile; nobody where a program reads. */
+  /** The client that asks, which can be asked and told things meanwhile; nobody where a program asks. */
   readonly client?: Client | undefined;
-  /** What a client brings that was asked something when it read this before. */
+  /** What a client brings that was asked something when it asked for this before. */
   readonly input?: CallInput | undefined;
+  /** The `_meta` of the request. */
+  readonly meta?: Readonly<JsonObject> | undefined;
 }
 
 /** Who watches, and what is done when something has changed. */
@@ -119,25 +122,17 @@ export function offerResources(gateway: Gateway, provider: ResourceProvider): vo
 }
 
 function createResources(): Resources {
-  const providers: ResourceProvider[] = [];
-  const listeners = new Set<() => void>();
-  const changed = (): void => {
-    for (const listener of listeners) listener();
-  };
+  const providers = createProviders<ResourceProvider>();
+  const { onChanged, add } = providers;
   return {
-    async list({ actor = localUser } = {}) {
-      return (await Promise.all(providers.map((provider) => provider.list({ actor })))).flat();
-    },
+    list: ({ actor = localUser } = {}) => providers.all((provider) => provider.list({ actor })),
     async read(uri, { actor = localUser, ...options } = {}) {
-      for (const provider of providers) {
-        const read = await provider.read(uri, { actor, ...options });
-        if (read) return read;
-      }
+      const read = await providers.first((provider) => provider.read(uri, { actor, ...options }));
+      if (read) return read;
       throw nothing(uri, "There is nothing to be read under this URI.");
     },
-    async templates({ actor = localUser } = {}) {
-      return (await Promise.all(providers.map((provider) => provider.templates?.({ actor }) ?? []))).flat();
-    },
+    templates: ({ actor = localUser } = {}) =>
+      providers.all((provider) => provider.templates?.({ actor }) ?? []),
     get canWatch() {
       return providers.some(({ watch }) => watch);
     },
@@ -145,20 +140,12 @@ function createResources(): Resources {
       return providers.some(({ whenChanged }) => whenChanged);
     },
     async watch(uri, { actor = localUser, onUpdate }) {
-      for (const provider of providers) {
-        const stop = await provider.watch?.(uri, { actor, onUpdate });
-        if (stop) return stop;
-      }
+      const stop = await providers.first((provider) => provider.watch?.(uri, { actor, onUpdate }));
+      if (stop) return stop;
       throw nothing(uri, "There is nothing to be watched under this URI.");
     },
-    onChanged(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-    add(provider) {
-      providers.push(provider);
-      provider.whenChanged?.(changed);
-    },
+    onChanged,
+    add,
   };
 }
 

@@ -4,7 +4,8 @@ import { type Actor, type Gateway, GatewayError, isJsonObject, type JsonObject }
 import { type TraceContext, traceContextIn } from "../telemetry/trace-context.ts";
 import type { Endpoint } from "./_http-endpoint.ts";
 import type { Gate } from "./_http-gate.ts";
-import { notAllowed, Refusal, refuse } from "./_http-refusal.ts";
+import { createHandling } from "./_http-handling.ts";
+import { notAllowed, Refusal } from "./_http-refusal.ts";
 import { type MessageLimits, pathOf, readJson } from "./_http-request.ts";
 
 /** An operation that is to be executed. */
@@ -110,30 +111,17 @@ export function statusOf({ code }: Pick<GatewayError, "code">): number {
  * the token of a refusal in the header `Confirmation-Token`, or in the query as `confirmation`.
  */
 export function createRest({ gateway, gate, limits }: RestParts): RestEndpoint {
-  const underway = new Set<Promise<void>>();
-  let isClosing = false;
-
   return {
     takes: (request) =>
       gateway().services.rest !== undefined && /^\/api\/adapters(\/|$)/.test(pathOf(request)),
-    handle(request, response) {
-      const done = serve(request, response)
-        .catch((thrown) => {
-          if (!(thrown instanceof Refusal)) gateway().report(GatewayError.from(thrown));
-          return refuse(request, response, thrown, bodyOf);
-        })
-        .finally(() => underway.delete(done));
-      underway.add(done);
-    },
-    close() {
-      isClosing = true;
-    },
-    async settled() {
-      await Promise.all(underway);
-    },
+    ...createHandling({ gateway, serve, bodyOf }),
   };
 
-  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async function serve(
+    request: IncomingMessage,
+    response: ServerResponse,
+    isClosing: boolean,
+  ): Promise<void> {
     const path = pathOf(request);
     gate.check(request);
     if (isClosing) throw new Refusal(503, "The gateway is closing.", { headers: { connection: "close" } });

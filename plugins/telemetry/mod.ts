@@ -9,6 +9,7 @@ import {
   version,
 } from "../../core/mod.ts";
 import { labelsOf } from "../metrics/call-labels.ts";
+import type {} from "../upstreams/implied-tool.ts";
 import { type TraceContext, traceContextIn } from "./trace-context.ts";
 
 export {
@@ -42,6 +43,8 @@ const options = v.strictObject({
     () => installedApi,
   ),
 });
+
+const TOOLS_CALL = "tools/call";
 
 interface Traced {
   readonly span: Span;
@@ -91,12 +94,16 @@ export const telemetry: PluginFactory<"telemetry", TelemetryOptions, Settings> =
       resolve(call) {
         const above = call.parent && traced.get(call.parent.id);
         const from = above?.context ?? incoming(call);
+        const method = methodOf(call);
         const span = tracer.startSpan(
-          "tools/call",
+          method,
           {
             kind: call.parent ? SpanKind.INTERNAL : SpanKind.SERVER,
             startTime: call.startedAt,
-            attributes: { "mcp.method.name": "tools/call", "gen_ai.operation.name": "execute_tool" },
+            attributes: {
+              "mcp.method.name": method,
+              ...(method === TOOLS_CALL && { "gen_ai.operation.name": "execute_tool" }),
+            },
           },
           from,
         );
@@ -114,7 +121,7 @@ export const telemetry: PluginFactory<"telemetry", TelemetryOptions, Settings> =
         active.add(-1);
         end(call, own.span);
         const { server, outcome } = labelsOf(call);
-        const attributes = { "mcp.method.name": "tools/call", "toolpipe.server": server };
+        const attributes = { "mcp.method.name": methodOf(call), "toolpipe.server": server };
         seconds.record(
           call.durationMs / 1_000,
           outcome === "ok" ? attributes : { ...attributes, "error.type": outcome },
@@ -130,8 +137,9 @@ export const telemetry: PluginFactory<"telemetry", TelemetryOptions, Settings> =
     function end(call: SettledCall, span: Span): void {
       const { server, outcome, stage, via } = labelsOf(call);
       if (call.tool) {
-        span.updateName(`tools/call ${call.tool.id}`);
-        span.setAttribute("gen_ai.tool.name", call.tool.name);
+        const { id, server: target, request } = call.tool;
+        span.updateName(request ? `${request} ${target}` : `${TOOLS_CALL} ${id}`);
+        if (!request) span.setAttribute("gen_ai.tool.name", call.tool.name);
         span.setAttribute("toolpipe.server", server);
       }
       span.setAttribute("toolpipe.call.id", call.id);
@@ -145,6 +153,11 @@ export const telemetry: PluginFactory<"telemetry", TelemetryOptions, Settings> =
     }
   },
 });
+
+/** What was asked for: a tool, or something else that its server has. */
+function methodOf({ tool }: Pick<Call, "tool">): string {
+  return tool?.request ?? TOOLS_CALL;
+}
 
 /** The API that is installed beside this package, if one is. */
 async function installedApi(): Promise<OpenTelemetryApi | undefined> {

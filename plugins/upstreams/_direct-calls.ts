@@ -1,10 +1,17 @@
-import { cancelledBy, type GatewayError, type JsonObject, type Progress } from "../../core/mod.ts";
+import { Bag } from "../../core/bag.ts";
+import {
+  cancelledBy,
+  type GatewayError,
+  type JsonObject,
+  type Progress,
+  type ToolResult,
+} from "../../core/mod.ts";
 import { faultOf } from "./_foreign-json.ts";
 import { LINGER_MS, type Owner } from "./_owner.ts";
 import type { Exchange, StdioTransport } from "./stdio-transport.ts";
 import type { UpstreamCallOptions } from "./upstream.ts";
 
-/** What requests that go past the client need to know of their connection. */
+/** What calls that go past the client need to know of their connection. */
 export interface DirectParts {
   readonly transport: Pick<StdioTransport, "send" | "exchange">;
   /** What every message of the newer era says of whoever sends it; nothing in the older era. */
@@ -15,13 +22,13 @@ export interface DirectParts {
   readonly late: (ms: number) => GatewayError;
 }
 
-/** What travels with such a request. */
+/** What travels with such a call. */
 export type DirectOptions = Pick<UpstreamCallOptions, "cancellation" | "client" | "onProgress" | "signal">;
 
-/** Requests that are sent and answered without the SDK's client, which takes longer than all the rest of a call. */
+/** Calls of tools that are sent and answered without the SDK's client, which takes longer than all the rest of a call. */
 export interface DirectCalls {
-  /** Makes a request, and returns its result as it came, but for what only says that it is one. */
-  request(method: string, params: JsonObject, options: DirectOptions, timeoutMs: number): Promise<JsonObject>;
+  /** Makes a call with params that are its own, and returns its result as it came, but for what only says that it is one. */
+  call(params: JsonObject, options: DirectOptions, timeoutMs: number): Promise<ToolResult>;
   /** Takes a notice of how far a request is; returns whether it is one of these. */
   hear(method: string, params: JsonObject): boolean;
   /** Whose requests are under way, or were given up a moment ago. */
@@ -39,7 +46,8 @@ const nothing: DirectOptions = Object.freeze({});
 const ignore = (): void => {};
 
 interface Connection extends DirectParts {
-  readonly requests: Map<number, DirectRequest>;
+  /** Those under way: in no map, since what was in one lives on for long. */
+  readonly requests: Bag<DirectRequest>;
   /** Given up, but perhaps still worked at. */
   readonly abandoned: Set<DirectRequest>;
 }
@@ -47,34 +55,31 @@ interface Connection extends DirectParts {
 /** Makes the requests of one connection. */
 export function directCalls(parts: DirectParts): DirectCalls {
   const { transport, envelope } = parts;
-  const connection: Connection = { ...parts, requests: new Map(), abandoned: new Set() };
+  const connection: Connection = { ...parts, requests: new Bag(), abandoned: new Set() };
   const { requests, abandoned } = connection;
   let last = FIRST_ID;
 
   return {
-    request: (method, params, options, timeoutMs) =>
+    call: (params, options, timeoutMs) =>
       new Promise((resolve, reject) => {
         const id = ++last;
         const request = new DirectRequest(connection, id, options, resolve, reject);
         request.begin(timeoutMs);
-        const token = options.onProgress ? { progressToken: id } : undefined;
-        const sent =
-          token || envelope
-            ? { ...params, _meta: { ...envelope, ...(params["_meta"] as object | undefined), ...token } }
-            : params;
-        requests.set(id, request);
-        transport.exchange({ jsonrpc: "2.0", id, method, params: sent }, request);
+        if (envelope) params["_meta"] = { ...envelope, ...(params["_meta"] as object | undefined) };
+        if (options.onProgress)
+          params["_meta"] = { ...(params["_meta"] as object | undefined), progressToken: id };
+        transport.exchange({ jsonrpc: "2.0", id, method: "tools/call", params }, request);
       }),
     hear(method, params) {
       if (method !== "notifications/progress") return false;
       const { progressToken, ...progress } = params;
-      const request = requests.get(Number(progressToken));
+      const request = [...requests].find(({ id }) => id === progressToken);
       if (request && isProgress(progress)) request.options.onProgress?.(progress);
       return request !== undefined;
     },
-    owners: () => [...requests.values(), ...abandoned],
+    owners: () => [...requests, ...abandoned],
     end(error) {
-      for (const request of [...requests.values()]) request.failed(error());
+      for (const request of [...requests]) request.failed(error());
       abandoned.clear();
     },
   };
@@ -84,9 +89,10 @@ export function directCalls(parts: DirectParts): DirectCalls {
 class DirectRequest implements Owner, Exchange {
   options: DirectOptions;
   isOver = false;
+  readonly id: number;
   readonly #connection: Connection;
-  readonly #id: number;
-  #resolve: (result: JsonObject) => void;
+  readonly #place: number;
+  #resolve: (result: ToolResult) => void;
   #reject: (error: GatewayError) => void;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #over: AbortController | undefined;
@@ -95,11 +101,12 @@ class DirectRequest implements Owner, Exchange {
     connection: Connection,
     id: number,
     options: DirectOptions,
-    resolve: (result: JsonObject) => void,
+    resolve: (result: ToolResult) => void,
     reject: (error: GatewayError) => void,
   ) {
     this.#connection = connection;
-    this.#id = id;
+    this.#place = connection.requests.add(this);
+    this.id = id;
     this.options = options;
     this.#resolve = resolve;
     this.#reject = reject;
@@ -130,7 +137,7 @@ class DirectRequest implements Owner, Exchange {
     this.#end();
     const fault = faultOf(result);
     if (fault) this.#reject(fault);
-    else this.#resolve(this.#plain(result));
+    else this.#resolve(withContent(this.#plain(result)));
     this.#forget();
   }
 
@@ -149,7 +156,7 @@ class DirectRequest implements Owner, Exchange {
     return rest;
   }
 
-  /** A map may hold what was in it for long, and behind this is all of a call. */
+  /** The map of the transport may hold it for long, and behind this is all of a call. */
   #forget(): void {
     this.options = nothing;
     this.#resolve = this.#reject = ignore;
@@ -173,18 +180,23 @@ class DirectRequest implements Owner, Exchange {
     void this.client;
     abandoned.add(this);
     setTimeout(() => abandoned.delete(this), LINGER_MS).unref?.();
-    const params = { requestId: this.#id, reason, ...(envelope && { _meta: envelope }) };
+    const params = { requestId: this.id, reason, ...(envelope && { _meta: envelope }) };
     transport.send({ jsonrpc: "2.0", method: "notifications/cancelled", params }).catch(() => {});
     this.#reject(error);
   }
 
   #end(): void {
+    if (!this.isOver) this.#connection.requests.remove(this.#place);
     this.isOver = true;
-    this.#connection.requests.delete(this.#id);
     clearTimeout(this.#timer);
     if (!this.options.cancellation) this.options.signal?.removeEventListener("abort", this);
     this.#over?.abort();
   }
+}
+
+/** The result of a tool, as whoever called it counts on it. */
+export function withContent(result: JsonObject): ToolResult {
+  return Array.isArray(result["content"]) ? (result as JsonObject & ToolResult) : { ...result, content: [] };
 }
 
 function isProgress(value: JsonObject): value is JsonObject & Progress {

@@ -46,7 +46,7 @@ export function inputQueue(
     end() {
       pump();
       ended = true;
-      for (const { settle } of waiting) settle(closed());
+      for (const { settle } of waiting) settle(closed(false));
       waiting = [];
       if (stream?.writable) stream.end();
     },
@@ -54,7 +54,7 @@ export function inputQueue(
 
   function post(text: string, settle: Message["settle"]): void {
     const size = Buffer.byteLength(text);
-    if (ended || !stream?.writable) settle(closed());
+    if (ended || !stream?.writable) settle(closed(false));
     else if (queued > 0 && queued + size > MAX_QUEUED_BYTES) settle(stalled());
     else {
       queued += size;
@@ -79,14 +79,26 @@ export function inputQueue(
       clearTimeout(timer);
       writing = false;
       queued -= size;
-      for (const { settle } of batch) settle(error ? closed(error) : undefined);
+      // Of what could not be written whole, the last line was not read whole: nobody can have acted on it.
+      const last = batch.at(-1);
+      for (const message of batch) {
+        message.settle(error ? closed(message !== last || !isRefused(error), error) : undefined);
+      }
       pump();
     });
   }
 }
 
-function closed(cause?: unknown): GatewayError {
-  return new GatewayError(UPSTREAM_CLOSED, "The server's process takes no more input.", { cause });
+/** Whether nobody was there to read it; a write that is given up otherwise may have arrived. */
+function isRefused({ code }: NodeJS.ErrnoException): boolean {
+  return code === "EPIPE" || code === "ECONNRESET";
+}
+
+function closed(maybeSent: boolean, cause?: unknown): GatewayError {
+  return new GatewayError(UPSTREAM_CLOSED, "The server's process takes no more input.", {
+    cause,
+    data: maybeSent ? {} : { sent: false },
+  });
 }
 
 function stalled(): GatewayError {

@@ -104,9 +104,17 @@ export function requestTimeout(name: string, ms: number): GatewayError {
 }
 
 /** The error of a connection that is over. */
-export function connectionEnded({ name, closeReason }: Pick<Failure, "name" | "closeReason">): GatewayError {
+export function connectionEnded(
+  { name, closeReason }: Pick<Failure, "name" | "closeReason">,
+  data: { readonly sent?: false } = {},
+): GatewayError {
   const why = closeReason === undefined ? "is closed" : `ended: ${closeReason}`;
-  return new GatewayError(UPSTREAM_CLOSED, `The connection to the server "${name}" ${why}.`);
+  return new GatewayError(UPSTREAM_CLOSED, `The connection to the server "${name}" ${why}.`, { data });
+}
+
+/** Whether a request failed because its connection had ended before anything of it was sent. */
+export function isUnsent(thrown: unknown): boolean {
+  return GatewayError.is(thrown) && thrown.code === UPSTREAM_CLOSED.code && thrown.data["sent"] === false;
 }
 
 /** An error as a server answered with it. */

@@ -1,4 +1,11 @@
-import { cancelledBy } from "../../core/mod.ts";
+import { type Cancellation, cancelledBy, type GatewayError } from "../../core/mod.ts";
+
+/** What may end the waiting. */
+export interface Waiter {
+  readonly signal?: AbortSignal | undefined;
+  /** The same, for whom making a signal would cost too much. */
+  readonly cancellation?: Pick<Cancellation, "cancelled" | "onCancel" | "offCancel"> | undefined;
+}
 
 /** So many at once, and the others in the order they came. */
 export interface Turns {
@@ -7,7 +14,7 @@ export interface Turns {
   /** Takes a turn where one is free. */
   tryTake(): boolean;
   /** Waits for a turn; whoever gives up leaves the queue. */
-  take(signal: AbortSignal | undefined): Promise<void>;
+  take(waiter?: Waiter): Promise<void>;
   /** Hands the turn to the next in line; only if there is none, it is free. */
   give(): void;
 }
@@ -16,12 +23,6 @@ export interface Turns {
 export function createTurns(count: number): Turns {
   const waiting: (() => void)[] = [];
   let taken = 0;
-
-  const give = (): void => {
-    const next = waiting.shift();
-    if (next) next();
-    else taken--;
-  };
 
   const tryTake = (): boolean => {
     if (taken >= count) return false;
@@ -33,34 +34,53 @@ export function createTurns(count: number): Turns {
     get taken() {
       return taken;
     },
-    give,
     tryTake,
-    async take(signal) {
-      if (tryTake()) return;
-      let enter: () => void = () => {};
-      const turn = new Promise<void>((resolve) => {
-        enter = resolve;
-        waiting.push(resolve);
-      });
-      try {
-        await untilAborted(turn, signal);
-      } catch (thrown) {
-        const place = waiting.indexOf(enter);
-        if (place >= 0) waiting.splice(place, 1);
-        else give();
-        throw thrown;
-      }
+    give() {
+      const next = waiting.shift();
+      if (next) next();
+      else taken--;
     },
+    take: (waiter = {}) =>
+      new Promise((resolve, reject) => {
+        if (tryTake()) return resolve();
+        let unlisten: (() => void) | undefined;
+        const enter = (): void => {
+          unlisten?.();
+          resolve();
+        };
+        waiting.push(enter);
+        unlisten = whenGivenUp(waiter, (reason) => {
+          const place = waiting.indexOf(enter);
+          if (place >= 0) waiting.splice(place, 1);
+          reject(reason);
+        });
+      }),
   };
 }
 
-/** Waits for something, but not longer than until the signal is aborted; then it goes on without us. */
-export function untilAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (!signal) return promise;
+/** Waits for something, but not longer than until whoever waits gives up; then it goes on without them. */
+export function untilGivenUp<T>(promise: Promise<T>, waiter: Waiter = {}): Promise<T> {
   return new Promise((resolve, reject) => {
-    const onAbort = (): void => reject(cancelledBy(signal));
-    if (signal.aborted) onAbort();
-    signal.addEventListener("abort", onAbort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
+    const unlisten = whenGivenUp(waiter, reject);
+    if (!unlisten) return promise.then(resolve, reject);
+    promise.then(resolve, reject).finally(unlisten);
   });
+}
+
+/** Calls back once; at once where they have already. Returns what ends the listening, where there is any. */
+function whenGivenUp(
+  { signal, cancellation }: Waiter,
+  giveUp: (reason: GatewayError) => void,
+): (() => void) | undefined {
+  if (cancellation) {
+    const onCancel = (): void => giveUp(cancellation.cancelled as GatewayError);
+    if (cancellation.cancelled) onCancel();
+    cancellation.onCancel(onCancel);
+    return () => cancellation.offCancel(onCancel);
+  }
+  if (!signal) return undefined;
+  const onAbort = (): void => giveUp(cancelledBy(signal));
+  if (signal.aborted) onAbort();
+  signal.addEventListener("abort", onAbort, { once: true });
+  return () => signal.removeEventListener("abort", onAbort);
 }

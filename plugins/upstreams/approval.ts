@@ -1,7 +1,6 @@
 import { type Gateway, GatewayError } from "../../core/mod.ts";
 import type {} from "../approvals.ts";
-import { definitionHash, type ServerConfig } from "../sources/server-config.ts";
-import { placeOf } from "./fleet.ts";
+import { definitionHash, placeOf, type ServerConfig } from "../sources/server-config.ts";
 import type { Held } from "./server-status.ts";
 
 /** What stands in the store of approvals for a server: two projects may each have one of the same name. */

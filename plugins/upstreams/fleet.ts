@@ -1,17 +1,11 @@
-import { isDeepStrictEqual } from "node:util";
 import type PQueue from "p-queue";
-import {
-  type Gateway,
-  GatewayError,
-  type RejectedTool,
-  type Server,
-  type ToolDefinition,
-} from "../../core/mod.ts";
-import { definitionHash, type ServerConfig } from "../sources/server-config.ts";
+import { GatewayError } from "../../core/mod.ts";
+import { definitionHash, placeOf, type ServerConfig } from "../sources/server-config.ts";
+import { createOffering, type Offering, type OfferingParts } from "./_offering.ts";
 import { CONNECT_FAILED, NEEDS_APPROVAL } from "./errors.ts";
 import { createLink, type Link, waitAfter } from "./link.ts";
 import { type Held, type ServerStatus, standing } from "./server-status.ts";
-import { type Remembered, rememberedOf, type Snapshot } from "./snapshot.ts";
+import type { Remembered } from "./snapshot.ts";
 import type { Upstream, UpstreamEvents } from "./upstream.ts";
 
 /** A server with what opens a connection to it. */
@@ -27,21 +21,15 @@ export interface Member {
 }
 
 /** What a fleet is made of. */
-export interface FleetParts {
-  readonly gateway: Gateway;
+export interface FleetParts extends OfferingParts {
   readonly members: readonly Member[];
-  readonly snapshot: Snapshot | undefined;
   readonly idleMs: number;
   readonly concurrency: number;
   readonly maxParallel: number;
   /** How long a listing is fresh. */
   readonly freshMs: number;
-  /** What a server has besides its tools is known, or is another now. */
-  readonly onOffer?: ((server: string) => void) | undefined;
   /** Something that is watched has changed. */
   readonly onResourceUpdated?: ((server: string, uri: string) => void) | undefined;
-  /** A server has said something else than what is known of it. */
-  readonly onListed?: ((server: string, listed: Remembered) => void) | undefined;
 }
 
 /** Every server: its connection, and what it was last seen to offer. */
@@ -72,16 +60,10 @@ export interface Fleet {
 interface Ship {
   readonly config: ServerConfig;
   readonly link: Link;
+  readonly offering: Offering;
   held: Held | undefined;
   /** What its last handshake came to. */
   prior: unknown;
-  seen: Remembered | undefined;
-  /** Until what it said is in the catalog. */
-  publishing: Promise<void> | undefined;
-  /** What the catalog was given of it. */
-  offered: readonly [Server, readonly ToolDefinition[]] | undefined;
-  /** What the catalog did not take. */
-  refused: readonly RejectedTool[];
   /** Its discovery, from the moment it waits for its turn. */
   discovering: Promise<void> | undefined;
   reading: Promise<void> | undefined;
@@ -110,13 +92,11 @@ export function createFleet(parts: FleetParts): Fleet {
     async restore() {
       const remembered = await snapshot?.load();
       for (const ship of ships.values()) {
-        const seen = remembered?.get(placeOf(ship.config));
-        if (seen?.hash === definitionHash(ship.config) && !ship.held) {
-          ship.seen = seen;
-          ship.prior = seen.prior;
-        }
-        await publish(ship).catch((thrown: unknown) => refuse(ship, thrown));
-        if (ship.seen) parts.onOffer?.(ship.config.name);
+        const known = remembered?.get(placeOf(ship.config));
+        const seen = known?.hash === definitionHash(ship.config) && !ship.held ? known : undefined;
+        ship.prior = seen?.prior;
+        await ship.offering.restore(seen).catch((thrown: unknown) => refuse(ship, thrown));
+        if (seen) parts.onOffer?.(ship.config.name);
       }
     },
     async discover(which) {
@@ -126,20 +106,16 @@ export function createFleet(parts: FleetParts): Fleet {
       const ship = ships.get(name);
       if (ship && !ship.held) await read(ship);
     },
-    published: (name) => ships.get(name)?.publishing,
+    published: (name) => ships.get(name)?.offering.publishing,
     async adopt(name, given) {
       const ship = ships.get(name);
-      const listed = rememberedOf(given);
-      if (!ship || ship.held || closed || listed?.hash !== definitionHash(ship.config)) return;
-      if (listed.savedAt <= (ship.seen?.savedAt ?? 0)) {
-        // Which is newer is uncertain where two clocks tell; the server knows.
-        if (!isDeepStrictEqual(listed.listing, ship.seen?.listing)) askLater(ship, SHORTEST_PAUSE_MS);
-        return;
+      if (!ship || ship.held || closed) return;
+      try {
+        // The server knows.
+        if (!(await ship.offering.adopt(given, ship.prior))) askLater(ship, SHORTEST_PAUSE_MS);
+      } catch (thrown) {
+        fail(ship, thrown);
       }
-      const before = ship.seen;
-      // How a handshake went is between the two that made it.
-      ship.seen = { ...listed, prior: ship.prior };
-      await take(ship, before).catch((thrown: unknown) => fail(ship, thrown));
     },
     async release(name) {
       const ship = ships.get(name);
@@ -168,10 +144,7 @@ export function createFleet(parts: FleetParts): Fleet {
       config,
       held,
       prior: undefined,
-      seen: undefined,
-      publishing: undefined,
-      offered: undefined,
-      refused: [],
+      offering: createOffering(config, parts),
       discovering: undefined,
       reading: undefined,
       failure: undefined,
@@ -186,7 +159,8 @@ export function createFleet(parts: FleetParts): Fleet {
           ship.prior = upstream.prior;
           return upstream;
         },
-        onListChanged: () => askLater(ship, (ship.seen?.savedAt ?? 0) + SHORTEST_PAUSE_MS - Date.now()),
+        onListChanged: () =>
+          askLater(ship, (ship.offering.seen?.savedAt ?? 0) + SHORTEST_PAUSE_MS - Date.now()),
         onResourceUpdated: (uri) => parts.onResourceUpdated?.(config.name, uri),
         onState: () => {
           // What was listed over an earlier connection need not hold for this one.
@@ -200,8 +174,8 @@ export function createFleet(parts: FleetParts): Fleet {
   function isMeant(ship: Ship, which: Parameters<Fleet["discover"]>[0]): boolean {
     if (ship.held) return false;
     if (which === "all") return true;
-    if (which === "missing") return ship.seen === undefined;
-    if (which === "stale") return !isFresh(ship.seen, parts.freshMs);
+    if (which === "missing") return ship.offering.seen === undefined;
+    if (which === "stale") return !isFresh(ship.offering.seen, parts.freshMs);
     return ship.config.name === which.name;
   }
 
@@ -243,33 +217,13 @@ export function createFleet(parts: FleetParts): Fleet {
     if (closed) return;
     clearTimeout(ship.timer);
     try {
-      const before = ship.seen;
       const listing = await ship.link.list();
-      ship.seen = {
-        hash: definitionHash(ship.config),
-        savedAt: Date.now(),
-        info: ship.link.info ?? ship.seen?.info ?? {},
-        listing,
-        prior: ship.prior,
-      };
-      await take(ship, before);
-      if (!isDeepStrictEqual(before?.listing, ship.seen.listing))
-        parts.onListed?.(ship.config.name, ship.seen);
+      await ship.offering.take({ listing, info: ship.link.info, prior: ship.prior });
       ship.failure = undefined;
       ship.failures = 0;
     } catch (thrown) {
       if (!closed) fail(ship, thrown);
     }
-  }
-
-  async function take(ship: Ship, before: Remembered | undefined): Promise<void> {
-    if (ship.seen) snapshot?.keep(placeOf(ship.config), ship.seen);
-    if (!isDeepStrictEqual(offerOf(before), offerOf(ship.seen))) parts.onOffer?.(ship.config.name);
-    const publishing = publish(ship).finally(() => {
-      if (ship.publishing === publishing) ship.publishing = undefined;
-    });
-    ship.publishing = publishing;
-    await publishing;
   }
 
   function fail(ship: Ship, thrown: unknown): void {
@@ -290,21 +244,9 @@ export function createFleet(parts: FleetParts): Fleet {
       ship.held = { status: "error", reason: ship.failure.message };
     }
   }
-
-  async function publish(ship: Ship): Promise<void> {
-    const { name: id, description } = ship.config;
-    const { info, listing } = ship.seen ?? {};
-    const server = { id, title: info?.title, description: description ?? info?.title ?? info?.name };
-    const offer = [server, listing?.tools ?? []] as const;
-    // Every change of the catalog makes whoever keeps an index of it start anew.
-    if (isDeepStrictEqual(offer, ship.offered)) return;
-    const { rejected } = await gateway.catalog.replace(...offer);
-    ship.offered = offer;
-    ship.refused = rejected;
-  }
 }
 
-function describe({ config, held, link, seen, refused, failure }: Ship): ServerStatus {
+function describe({ config, held, link, offering: { seen, refused }, failure }: Ship): ServerStatus {
   const { status, reason } = held ?? standing(link, link.failure ?? failure);
   return {
     name: config.name,
@@ -315,16 +257,6 @@ function describe({ config, held, link, seen, refused, failure }: Ship): ServerS
     listing: seen && { ...seen.listing, rejected: [...seen.listing.rejected, ...refused] },
     listedAt: seen?.savedAt,
   };
-}
-
-/** What a server has besides its tools. */
-function offerOf(seen: Remembered | undefined): unknown {
-  return seen && [seen.info.capabilities, { ...seen.listing, tools: [], rejected: [] }];
-}
-
-/** Two projects may each have a server of the same name, or one of the same words that means another file. */
-export function placeOf({ name, origin }: ServerConfig): string {
-  return `${name} in ${origin.file ?? origin.source}`;
 }
 
 function isFresh(seen: Remembered | undefined, freshMs: number): boolean {

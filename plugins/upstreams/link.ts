@@ -1,5 +1,6 @@
 import { GatewayError, type JsonObject, type ToolResult } from "../../core/mod.ts";
-import { createTurns, untilAborted } from "./_turns.ts";
+import { isUnsent } from "./_mcp-errors.ts";
+import { createTurns, untilGivenUp, type Waiter } from "./_turns.ts";
 import { createWatching } from "./_watching.ts";
 import { CONNECT_FAILED, UPSTREAM_ERROR } from "./errors.ts";
 import type {
@@ -77,6 +78,8 @@ export function createLink(options: LinkOptions): Link {
   let proven = false;
   let idleTimer: ReturnType<typeof setTimeout> | undefined;
   let idleSince = 0;
+  /** Those who wait for the connection to be over. */
+  const bereft: (() => void)[] = [];
   const watching = createWatching({
     connect: async () => upstream ?? connect(),
     waitMs: () => Math.max(FIRST_WAIT_MS, retryInMs()),
@@ -123,26 +126,56 @@ export function createLink(options: LinkOptions): Link {
     },
   };
 
-  /** Looks at the signal only where there is something to wait for: it may be made by that. */
-  async function use<T>(
-    work: (open: Upstream) => Promise<T>,
-    given?: Pick<UpstreamRequestOptions, "signal">,
-  ): Promise<T> {
-    if (!turns.tryTake()) await turns.take(given?.signal);
+  /** Where it is open and a turn is free, which is most of the time, nothing is waited for but the work itself. */
+  function use<T>(work: (open: Upstream) => Promise<T>, waiter?: Waiter): Promise<T> {
+    return upstream && turns.tryTake() ? start(upstream, work, waiter) : useInTurn(work, waiter);
+  }
+
+  async function useInTurn<T>(work: (open: Upstream) => Promise<T>, waiter?: Waiter): Promise<T> {
+    await turns.take(waiter);
+    const open = upstream ?? (await untilGivenUp(connect(), waiter).catch(failed));
+    return start(open, work, waiter);
+  }
+
+  function start<T>(open: Upstream, work: (open: Upstream) => Promise<T>, waiter?: Waiter): Promise<T> {
+    let working: Promise<T>;
     try {
-      const open = upstream ?? (await untilAborted(connect(), given?.signal));
-      const result = await work(open);
-      proven = true;
-      failures = 0;
-      return result;
-    } finally {
-      turns.give();
-      if (turns.taken === 0) rest();
+      working = work(open);
+    } catch (thrown) {
+      working = Promise.reject(thrown);
     }
+    return working.then(worked, (thrown) =>
+      isUnsent(thrown)
+        ? untilGivenUp(successor(open), waiter).then(work).then(worked, failed)
+        : failed(thrown),
+    );
+  }
+
+  function worked<T>(result: T): T {
+    proven = true;
+    failures = 0;
+    leave();
+    return result;
+  }
+
+  function failed(thrown: unknown): never {
+    leave();
+    throw thrown;
+  }
+
+  function leave(): void {
+    turns.give();
+    if (turns.taken === 0) rest();
   }
 
   function retryInMs(): number {
     return Math.max(0, Math.ceil(notBefore - performance.now()));
+  }
+
+  /** The connection after one that has ended, perhaps before anybody here knew. */
+  async function successor(ended: Upstream): Promise<Upstream> {
+    if (upstream === ended) await new Promise<void>((resolve) => bereft.push(resolve));
+    return upstream ?? connect();
   }
 
   function connect(): Promise<Upstream> {
@@ -202,6 +235,7 @@ export function createLink(options: LinkOptions): Link {
     // Something may be left of it: what a process has started, say.
     ending = upstream?.close();
     upstream = undefined;
+    release();
     // One that worked may have been killed and is started again at once; one that never did is a loop.
     if (proven) setState("disconnected", `${sentence(why)} It is opened again when it is needed.`);
     else fail(new GatewayError(CONNECT_FAILED, `The server ended right after it had started: ${why}.`));
@@ -244,7 +278,12 @@ export function createLink(options: LinkOptions): Link {
     if (!upstream) return;
     ending = upstream.close();
     upstream = undefined;
+    release();
     setState("disconnected", why);
+  }
+
+  function release(): void {
+    for (const resolve of bereft.splice(0)) resolve();
   }
 
   function setState(next: LinkState, why: string): void {

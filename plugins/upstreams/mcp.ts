@@ -7,7 +7,7 @@ import {
   type ToolResult,
 } from "../../core/mod.ts";
 import { envelopeOf, infoOf } from "./_client-info.ts";
-import { type DirectCalls, directCalls } from "./_direct-calls.ts";
+import { type DirectCalls, directCalls, withContent } from "./_direct-calls.ts";
 import { faultOf } from "./_foreign-json.ts";
 import { logLevel } from "./_log-level.ts";
 import { connectionEnded, requestError, requestTimeout } from "./_mcp-errors.ts";
@@ -192,21 +192,24 @@ export async function connectMcp(
     return withContent(result);
   }
 
-  async function callDirectly(
+  function callDirectly(
     calls: DirectCalls,
     tool: string,
     args: JsonObject,
     options: UpstreamCallOptions,
     timeoutMs: number,
   ): Promise<ToolResult> {
-    checkOpen(options);
-    const hearing = hearOf(options);
-    if (hearing) {
-      await hearing;
+    const send = (): Promise<ToolResult> => {
       checkOpen(options);
+      return calls.call(paramsOf({ name: tool, arguments: args }, options, modern), options, timeoutMs);
+    };
+    try {
+      checkOpen(options);
+      const hearing = hearOf(options);
+      return hearing ? hearing.then(send) : send();
+    } catch (thrown) {
+      return Promise.reject(thrown);
     }
-    const params = paramsOf({ name: tool, arguments: args }, options, modern);
-    return withContent(await calls.request("tools/call", params, options, timeoutMs));
   }
 
   /** Where a process is behind it: over HTTP the client does much besides. */
@@ -232,7 +235,9 @@ export async function connectMcp(
     const { cancellation } = options;
     if (cancellation?.cancelled) throw cancellation.cancelled;
     if (!cancellation && options.signal?.aborted) throw cancelledBy(options.signal);
-    if (life.signal.aborted || closed) throw connectionEnded({ name, closeReason: transport.closeReason });
+    if (life.signal.aborted || closed) {
+      throw connectionEnded({ name, closeReason: transport.closeReason }, { sent: false });
+    }
   }
 
   /** Runs a request and says in our terms what became of it. */
@@ -286,8 +291,4 @@ interface RequestLimits {
 
 function requestOptions(timeoutMs: number, signal: AbortSignal): RequestLimits {
   return { timeout: Math.min(Math.ceil(timeoutMs), LONGEST_MS), signal };
-}
-
-function withContent(result: JsonObject): ToolResult {
-  return Array.isArray(result["content"]) ? (result as JsonObject & ToolResult) : { ...result, content: [] };
 }

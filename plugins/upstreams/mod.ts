@@ -7,30 +7,28 @@ import {
   type ErrorKind,
   type Gateway,
   GatewayError,
-  type JsonObject,
   type PluginFactory,
   type Tool,
 } from "../../core/mod.ts";
-import { offerLogging } from "../serve/client.ts";
 import type { Collected } from "../sources/collect.ts";
-import { thisMachine } from "../sources/machine.ts";
 import type { ServerConfig } from "../sources/server-config.ts";
-import { stateFolder } from "../state/mod.ts";
 import { metaWithContext } from "../telemetry/trace-context.ts";
 import type {} from "../timeout.ts";
+import { lostCall } from "./_lost-call.ts";
+import { memberOf } from "./_member-of.ts";
 import { ToolCall } from "./_tool-call.ts";
-import { holdBack } from "./approval.ts";
-import { connectServer } from "./connect.ts";
 import { CONNECT_FAILED, NEEDS_APPROVAL, NEEDS_AUTH } from "./errors.ts";
-import { createFleet, type Fleet, type Member } from "./fleet.ts";
-import type { Link } from "./link.ts";
+import { createFleet, type Fleet } from "./fleet.ts";
+import { answerTo } from "./implied-tool.ts";
 import { throughQuestions } from "./questions.ts";
-import type { ServerState, ServerStatus } from "./server-status.ts";
+import type { ServerState } from "./server-status.ts";
+import { createService } from "./service.ts";
 import { createSnapshot } from "./snapshot.ts";
-import type { UpstreamMethod, UpstreamRequestOptions } from "./upstream.ts";
 
 export { approvalOf } from "./approval.ts";
+export { impliedTool } from "./implied-tool.ts";
 export type { ServerState, ServerStatus } from "./server-status.ts";
+export type { OfferListener, Upstreams } from "./service.ts";
 export type {
   Listing,
   Upstream,
@@ -40,51 +38,6 @@ export type {
   UpstreamMethod,
   UpstreamRequestOptions,
 } from "./upstream.ts";
-
-/** What servers tell of what they have besides their tools. */
-export interface OfferListener {
-  /** What a server has is known, or is another now. */
-  onOffer?(server: string): void;
-  /** Something that is watched has changed. */
-  onResourceUpdated?(server: string, uri: string): void;
-  /** A server has said something else than what was known of it: all of it, as JSON. */
-  onListed?(server: string, listed: Readonly<JsonObject>): void;
-}
-
-/** Every server behind the gateway. */
-export interface Upstreams {
-  statuses(): readonly ServerStatus[];
-  status(server: string): ServerStatus | undefined;
-  /** Asks servers for their tools: one, or all. Failures are in their status. */
-  refresh(server?: string): Promise<void>;
-  /** Takes what another gateway has read from a server of the same definition, where that is newer than what is known. */
-  adopt(server: string, listed: unknown): Promise<void>;
-  /** Looks again whether a server may be used that waits for a person, and if so asks it for its tools. */
-  recheck(server: string): Promise<void>;
-  /** Resolves once no server is being asked for its tools. */
-  settled(): Promise<void>;
-  /**
-   * Asks a server for something besides its tools; it is connected where it is not. Questions that it has meanwhile are
-   * put to the client that is named. Returns the result as it came.
-   */
-  request(
-    server: string,
-    method: UpstreamMethod,
-    params: Readonly<JsonObject>,
-    options?: UpstreamRequestOptions,
-  ): Promise<JsonObject>;
-  /** Wants to hear of changes of these resources of a server, and of no others. */
-  watch(server: string, uris: readonly string[]): Promise<void>;
-  /** Tells of what servers have besides their tools; to be called before they are read, in a plugin's setup. */
-  listen(listener: OfferListener): void;
-}
-
-declare module "../../core/gateway.ts" {
-  interface Services {
-    /** Offered by the plugin `upstreams`. */
-    upstreams?: Upstreams;
-  }
-}
 
 /** A file that defines servers cannot be read; the others are. */
 export const SOURCE_BROKEN: ErrorKind = defineError("SOURCE_BROKEN", {
@@ -143,41 +96,8 @@ export const upstreams: PluginFactory<
   options: options as v.GenericSchema<UpstreamsOptions, Required<UpstreamsOptions>>,
   setup(gateway, { useCache, discover, idleMs, concurrency, maxParallelDiscoveries }) {
     let fleet: Fleet | undefined;
-    const listeners: OfferListener[] = [];
-    gateway.services.upstreams = {
-      statuses: () => fleet?.statuses() ?? [],
-      status: (server) => fleet?.status(server),
-      async refresh(server) {
-        await fleet?.discover(server === undefined ? "all" : { name: server });
-      },
-      async adopt(server, listed) {
-        await fleet?.adopt(server, listed);
-      },
-      async recheck(server) {
-        const config = fleet?.status(server)?.config;
-        if (config && !(await holdBack(gateway, config))) await fleet?.release(server);
-      },
-      async settled() {
-        await fleet?.settled();
-      },
-      request(server, method, params, given = {}) {
-        const link = linkOf(server);
-        const timeoutMs = given.timeoutMs ?? fleet?.status(server)?.config.callTimeoutMs;
-        return throughQuestions((input) => link.request(method, params, { ...given, timeoutMs, input }), {
-          server,
-          client: given.client,
-          input: given.input,
-          signal: given.signal,
-        });
-      },
-      watch: async (server, uris) => linkOf(server).watch(uris),
-      listen: (listener) => void listeners.push(listener),
-    };
-    const linkOf = (server: string): Link => {
-      const link = fleet?.link(server);
-      if (link) return link;
-      throw new GatewayError(CONNECT_FAILED, `There is no server "${server}".`);
-    };
+    const service = createService(gateway, () => fleet);
+    gateway.services.upstreams = service;
     return {
       async ready() {
         const { cache, sources } = gateway.services;
@@ -186,22 +106,13 @@ export const upstreams: PluginFactory<
         const owner = gateway.configFile ?? process.cwd();
         fleet = createFleet({
           gateway,
-          members: await Promise.all(collected.servers.map((config) => toMember(gateway, config))),
+          members: await Promise.all(collected.servers.map((config) => memberOf(gateway, config))),
           snapshot: useCache && cache ? createSnapshot(cache, owner) : undefined,
           freshMs: cache?.ttlMs ?? HOUR_MS,
           idleMs,
           concurrency,
           maxParallel: maxParallelDiscoveries,
-          onOffer(server) {
-            if (fleet?.status(server)?.info?.capabilities?.["logging"]) offerLogging(gateway);
-            for (const listener of listeners) listener.onOffer?.(server);
-          },
-          onResourceUpdated(server, uri) {
-            for (const listener of listeners) listener.onResourceUpdated?.(server, uri);
-          },
-          onListed(server, { prior: _prior, ...listed }) {
-            for (const listener of listeners) listener.onListed?.(server, listed as unknown as JsonObject);
-          },
+          ...service.telling,
         });
         await fleet.restore();
         // In the background: no one waits for a server that is slow or dead.
@@ -223,7 +134,7 @@ export const upstreams: PluginFactory<
           );
         }
       },
-      async execute(call, next) {
+      execute(call, next) {
         // A server may have the name of the gateway's own tools; it does not get their calls for that.
         const link = call.tool && !call.tool.builtin && fleet?.link(call.tool.server);
         if (!call.tool || !link) return next();
@@ -234,8 +145,16 @@ export const upstreams: PluginFactory<
         const { tool, args } = call;
         const meta = metaWithContext(call.meta, gateway.services.telemetry?.contextOf(call));
         const options = new ToolCall(call, tool.server, meta, timeoutMs, gateway.services.clients);
-        const send = (input: CallInput | undefined) => link.call(tool.name, args, options.with(input));
-        call.result = await throughQuestions(send, options);
+        const send = (input: CallInput | undefined) =>
+          tool.request
+            ? answerTo(link, tool.request, args, options.with(input))
+            : link.call(tool.name, args, options.with(input));
+        return throughQuestions(send, options).then(
+          (result) => {
+            call.result = result;
+          },
+          (thrown) => Promise.reject(lostCall(call, tool, thrown)),
+        );
       },
       close: () => fleet?.close(),
     };
@@ -254,33 +173,6 @@ export const upstreams: PluginFactory<
     }
   },
 });
-
-async function toMember(gateway: Gateway, config: ServerConfig): Promise<Member> {
-  return {
-    config,
-    held: await holdBack(gateway, config),
-    connect: (events, prior, signal) =>
-      connectServer(config, {
-        machine: thisMachine(),
-        stateFolder: stateFolder(),
-        events,
-        prior,
-        signal,
-        capabilities: relayable(gateway),
-      }),
-  };
-}
-
-/**
- * What a server of the older era is told when it is connected to. It is what the gateway can pass on: whether the client
- * of a call can be asked is known only then, and a question that it cannot answer is refused with a reason. Roots are
- * kept by servers for as long as the connection lasts, which several clients share: one's folders are not another's.
- */
-function relayable({ services }: Gateway): JsonObject {
-  if (!services.clients) return {};
-  const asked = { elicitation: { form: {}, url: {} }, sampling: {} };
-  return services.clients.isShared ? asked : { ...asked, roots: {} };
-}
 
 /** What was found on the way to the servers, for whoever listens. */
 function reportOn(gateway: Gateway, { files, warnings }: Pick<Collected, "files" | "warnings">): void {

@@ -28,40 +28,49 @@ export function isQuestion(result: { readonly resultType?: unknown }): boolean {
  * as they are, and brings its answers with the next request: nothing is kept here. One of the older era is asked each of
  * them, and the request is made again with the answers.
  */
-export async function throughQuestions<T extends { readonly resultType?: unknown }>(
+export function throughQuestions<T extends { readonly resultType?: unknown }>(
   send: (input: CallInput | undefined) => Promise<T>,
   asking: Asking,
 ): Promise<T> {
-  const { server } = asking;
   let hasOpened = false;
-  let next = asking.input;
-  for (let round = 0; ; ) {
-    let result: T;
-    try {
-      result = await send(next);
-    } catch (thrown) {
-      const { client, signal } = asking;
-      const pages = client && !hasOpened ? pagesIn(thrown) : undefined;
-      if (!client || !pages) throw client ? lacking(thrown) : thrown;
-      // Once: whoever has not done there yet what is to be done is told so, and not asked over and over.
-      hasOpened = true;
-      const answers = Object.values(await answersOf(client, pages, { server, signal }));
-      if (!answers.every((answer) => (answer as JsonObject)["action"] === "accept")) throw thrown;
-      continue;
-    }
-    if (!isQuestion(result)) return result;
-    const { client, signal } = asking;
+  let rounds = 0;
+  return attempt(asking.input);
+
+  function attempt(input: CallInput | undefined): Promise<T> {
+    return send(input).then(
+      (result) => (isQuestion(result) ? answered(result) : result),
+      (thrown) => opened(thrown, input),
+    );
+  }
+
+  async function answered(result: T): Promise<T> {
+    const { client, server, signal } = asking;
     if (client?.era === "modern") return result;
     if (!client) {
       const message = `The server "${server}" asks for input, and there is no client that could give it.`;
       throw new GatewayError(QUESTION_REFUSED, message, { data: { sent: false } });
     }
-    if (round++ >= MAX_ROUNDS) {
+    if (rounds++ >= MAX_ROUNDS) {
       const message = `The server "${server}" has asked for input ${MAX_ROUNDS} times and still does not answer.`;
       throw new GatewayError(UPSTREAM_PROTOCOL, message);
     }
     const { inputRequests, requestState } = result as JsonObject;
-    next = { responses: await answersOf(client, inputRequests, { server, signal }), state: requestState };
+    return attempt({
+      responses: await answersOf(client, inputRequests, { server, signal }),
+      state: requestState,
+    });
+  }
+
+  /** Some requests fail because a person has to open a page first. */
+  async function opened(thrown: unknown, input: CallInput | undefined): Promise<T> {
+    const pages = hasOpened ? undefined : pagesIn(thrown);
+    const { client, server } = asking;
+    if (!client || !pages) throw client ? lacking(thrown) : thrown;
+    // Once: whoever has not done there yet what is to be done is told so, and not asked over and over.
+    hasOpened = true;
+    const answers = Object.values(await answersOf(client, pages, { server, signal: asking.signal }));
+    if (!answers.every((answer) => (answer as JsonObject)["action"] === "accept")) throw thrown;
+    return attempt(input);
   }
 }
 

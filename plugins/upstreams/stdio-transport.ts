@@ -227,5 +227,5 @@ function errorOf(answer: JsonObject): RpcError {
 }
 
 function notRunning(): GatewayError {
-  return new GatewayError(UPSTREAM_CLOSED, "The server's process is not running.");
+  return new GatewayError(UPSTREAM_CLOSED, "The server's process is not running.", { data: { sent: false } });
 }

@@ -1,6 +1,6 @@
 import type {
   CallInput,
-  GatewayError,
+  Cancellation,
   JsonObject,
   Progress,
   RejectedTool,
@@ -43,18 +43,10 @@ export interface UpstreamRequestOptions {
   readonly input?: CallInput | undefined;
 }
 
-/** Says that a call is cancelled, at less cost than a signal. */
-export interface Cancellation {
-  /** Why it was, if it was. */
-  readonly cancelled: GatewayError | undefined;
-  /** Calls back once when it is. */
-  onCancel(listener: () => void): void;
-}
-
 /** What travels with a call. */
 export interface UpstreamCallOptions extends UpstreamRequestOptions {
   /** The same as `signal`, for whoever would rather have this. */
-  readonly cancellation?: Cancellation | undefined;
+  readonly cancellation?: Pick<Cancellation, "cancelled" | "onCancel" | "offCancel"> | undefined;
   readonly onProgress?: ((progress: Progress) => void) | undefined;
 }
 

@@ -19,13 +19,15 @@ export interface SearchAnswer {
 
 /** From what is pleasant to read to what still tells tools apart. */
 const LENGTHS = [200, 140, 110, 90, 70, 55, 45, 36];
-/** What is around the results, and a little for what an estimate may be off by. */
-const FRAME_TOKENS = estimateTokens('{"results":[],"more":10}') + 5;
+/** What is around the results. */
+const FRAME = '{"results":[],"more":10}';
+/** What an estimate may be off by. */
+const SPARE_TOKENS = 5;
 
 /** As many of the results as fit into so many tokens, the best first, with summaries as long as that leaves room for. */
 export function packed(results: readonly SearchResult[], tokens: number): SearchAnswer {
   const shortest = LENGTHS.at(-1) as number;
-  const room = tokens - FRAME_TOKENS;
+  const room = tokens - estimateTokens(FRAME) - SPARE_TOKENS;
   let spent = 0;
   let count = 0;
   for (const result of results) {

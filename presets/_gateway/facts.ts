@@ -1,6 +1,7 @@
 import type { AdapterInfo } from "./adapter-info.ts";
 
-const regions = new Intl.DisplayNames(["en"], { type: "region", fallback: "none" });
+/** Made when it is first needed: it takes 10 ms, for Node loads what it knows of languages. */
+let regions: Intl.DisplayNames | undefined;
 
 /** What a person says of their task beside it. */
 export interface IntentContext {
@@ -12,6 +13,7 @@ export interface IntentContext {
 /** The name of a country, where its code is one. */
 export function countryName(code: string): string | undefined {
   if (!/^[A-Za-z]{2}$/.test(code)) return undefined;
+  regions ??= new Intl.DisplayNames(["en"], { type: "region", fallback: "none" });
   return regions.of(code.toUpperCase());
 }
 

@@ -4,6 +4,7 @@ const benchmarks: Readonly<Record<string, () => Promise<void>>> = {
   catalog: async () => (await import("./catalog.ts")).catalog(),
   discovery: async () => (await import("./discovery.ts")).discovery(),
   guard: async () => (await import("./guard.ts")).guardOverhead(),
+  kill: async () => (await import("./kill.ts")).kill(),
   openapi: async () => (await import("./openapi.ts")).openapi(),
   pipeline: async () => (await import("./pipeline.ts")).pipeline(),
   relay: async () => (await import("./relay.ts")).relay(),

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { Bag } from "../../core/_bag.ts";
+import { Bag } from "../../core/bag.ts";
 
 test("holds what was added and not removed, and nothing else", () => {
   fc.assert(

@@ -1,5 +1,4 @@
 import { describe, expect, expectTypeOf, test, vi } from "vitest";
-import { cancelledBy } from "../../core/call.ts";
 import {
   type Actor,
   Call,
@@ -11,7 +10,7 @@ import {
   type ToolResult,
   textResult,
 } from "../../core/mod.ts";
-import { hang, listed, plugin, quiet, unhandledDuring } from "./_fixtures.ts";
+import { listed, plugin, unhandledDuring } from "./_fixtures.ts";
 
 const first = new GatewayError("TIMEOUT", "Too slow.");
 const second = new GatewayError("CANCELLED", "Given up.");
@@ -112,28 +111,15 @@ describe("cancel", () => {
   });
 });
 
-describe("wait", () => {
-  test("it ends as the stage ends", async () => {
+describe("begin", () => {
+  test("what ends the call is called once, after all who listen have heard that it is cancelled", () => {
     const call = new Call({ tool: "s:t" });
-    await expect(call.wait(Promise.resolve())).resolves.toBeUndefined();
-    await expect(call.wait(Promise.reject(second))).rejects.toBe(second);
-  });
-
-  test("it ends with the reason when the call is cancelled, before or meanwhile", async () => {
-    const call = new Call({ tool: "s:t" });
-    const waiting = call.wait(hang());
+    const heard: string[] = [];
+    call.begin(() => heard.push("ended"));
+    call.onCancel(() => heard.push("listener"));
     call.cancel(first);
-    await expect(waiting).rejects.toBe(first);
-    await expect(call.wait(hang())).rejects.toBe(first);
-  });
-
-  test("a stage that fails after the call was cancelled is no unhandled rejection", async () => {
-    const call = new Call({ tool: "s:t" });
-    const seen = await unhandledDuring(async () => {
-      call.cancel(first);
-      await call.wait(quiet().then(() => Promise.reject(new Error("late")))).catch(() => {});
-    });
-    expect(seen).toEqual([]);
+    call.cancel(second);
+    expect(heard).toEqual(["listener", "ended"]);
   });
 });
 
@@ -251,15 +237,6 @@ describe("progress", () => {
   test("a listener that rejects does no harm", async () => {
     const call = new Call({ tool: "s:t", onProgress: () => Promise.reject(new Error("broken")) });
     expect(await unhandledDuring(async () => call.report({ progress: 1 }))).toEqual([]);
-  });
-});
-
-describe("cancelledBy", () => {
-  test("it keeps a GatewayError, and keeps any other reason out of sight", () => {
-    expect(cancelledBy(AbortSignal.abort(first))).toBe(first);
-    const error = cancelledBy(AbortSignal.abort(new Error("secret")));
-    expect(error).toMatchObject({ code: "CANCELLED", cause: { message: "secret" } });
-    expect(JSON.stringify(error)).not.toContain("secret");
   });
 });
 

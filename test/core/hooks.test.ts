@@ -21,8 +21,18 @@ import {
   unhandledDuring,
 } from "./_fixtures.ts";
 
-const behind: Next = () => Promise.resolve();
 const newCall = (): Call => new Call({ tool: "s:t" });
+
+/** Runs `execute` hooks until they are over. */
+function runAround(
+  hooks: readonly ((...args: unknown[]) => void | Promise<void>)[],
+  call = newCall(),
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const over = (failure?: GatewayError): void => (failure ? reject(failure) : resolve());
+    around(hooks, [call, over as unknown as Next], "execute");
+  });
+}
 
 /** The error a caller of hooks ended with, whether it threw or rejected. */
 async function failureOf(act: () => unknown): Promise<GatewayError> {
@@ -182,7 +192,7 @@ describe("around", () => {
       await (next as Next)();
       log.push(`${name} out`);
     };
-    await around([layer("a"), layer("b"), () => void log.push("tool")], [newCall(), behind], "execute");
+    await runAround([layer("a"), layer("b"), () => void log.push("tool")]);
     expect(log).toEqual(["a in", "b in", "tool", "b out", "a out"]);
   });
 
@@ -191,16 +201,16 @@ describe("around", () => {
       (call as Call).result = textResult("x");
     };
     const call = newCall();
-    expect(around([answer], [call, behind], "execute")).toBeUndefined();
+    const over = vi.fn();
+    around([answer], [call, over as unknown as Next], "execute");
+    expect(over.mock.calls).toEqual([[undefined]]);
     expect(call.result).toEqual(textResult("x"));
   });
 
   test("behind the last hook nobody answers", async () => {
     const pass = (_call: unknown, next: unknown): Promise<void> => (next as Next)();
-    expect((await failureOf(() => around([], [newCall(), behind], "execute"))).code).toBe("UNANSWERED");
-    expect((await failureOf(() => around([pass, pass], [newCall(), behind], "execute"))).code).toBe(
-      "UNANSWERED",
-    );
+    expect((await failureOf(() => runAround([]))).code).toBe("UNANSWERED");
+    expect((await failureOf(() => runAround([pass, pass]))).code).toBe("UNANSWERED");
   });
 
   test("`next` rejects and never throws, with what was thrown as it was thrown", async () => {
@@ -217,7 +227,7 @@ describe("around", () => {
           expect(promise).toBeInstanceOf(Promise);
           return promise.catch((error: unknown) => void seen.push(error));
         };
-        await around([outer, inner], [newCall(), behind], "execute");
+        await runAround([outer, inner]);
         expect(seen).toEqual([value]);
         expect(seen[0]).toBe(value);
       }
@@ -233,7 +243,7 @@ describe("around", () => {
       // biome-ignore lint/suspicious/noThenProperty: a thenable is what is tested
       return { then: promise.then.bind(promise) } as Promise<void>;
     };
-    await around([lazy], [call, behind], "execute");
+    await runAround([lazy], call);
     expect(call.result).toEqual(textResult("done"));
   });
 
@@ -247,9 +257,14 @@ describe("around", () => {
     owned(returns, "outer");
     owned(awaits, "outer");
     for (const outer of [returns, awaits]) {
-      const error = await failureOf(() => around([outer, outer, inner], [newCall(), behind], "execute"));
+      const error = await failureOf(() => runAround([outer, outer, inner]));
       expect(error.data).toEqual({ plugin: "inner", hook: "execute" });
     }
+  });
+
+  test("what a hook resolves with is nothing that failed", async () => {
+    const odd = (): Promise<void> => Promise.resolve("fine") as unknown as Promise<void>;
+    await expect(runAround([odd])).resolves.toBeUndefined();
   });
 
   test("`next` may be called again to retry", async () => {
@@ -308,7 +323,7 @@ describe("around", () => {
   test("a `next` that nobody awaits and that fails at once is no unhandled rejection", async () => {
     const seen = await unhandledDuring(async () => {
       const forget = (_call: unknown, next: unknown): void => void (next as Next)();
-      await around([forget], [newCall(), behind], "execute");
+      await runAround([forget]);
     });
     expect(seen).toEqual([]);
   });

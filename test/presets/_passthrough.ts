@@ -6,7 +6,7 @@ import type { Gateway, JsonObject, Plugin, Preset } from "../../core/mod.ts";
 import { serveStdio } from "../../plugins/serve/mod.ts";
 import { passthrough } from "../../presets/passthrough.ts";
 import { temporaryFolder } from "../_helpers/temporary-folder.ts";
-import { installed, script } from "../plugins/upstreams/_fixtures.ts";
+import { installed, script, until } from "../plugins/upstreams/_fixtures.ts";
 
 /** The clients that everything is tried with: both libraries, and the newer one in both eras. */
 export const kinds = ["v1", "v2 legacy", "v2 modern"] as const;
@@ -67,6 +67,8 @@ interface Setup {
   readonly name?: string;
   /** What is remembered from one start to the next; nothing by default. */
   readonly home?: string;
+  /** The server whose tools are waited for; all of them by default. */
+  readonly awaited?: string;
 }
 
 /** Serves a preset over two streams to a client of this kind, once all servers are listed. */
@@ -84,7 +86,9 @@ export async function clientOf(kind: Kind, setup: Setup): Promise<TestClient> {
     { input, output },
   );
   onTestFinished(() => server.close({ drainMs: 0 }));
-  await server.gateway.services.upstreams?.settled();
+  const { upstreams } = server.gateway.services;
+  if (setup.awaited === undefined) await upstreams?.settled();
+  else await until(() => upstreams?.status(String(setup.awaited))?.listedAt !== undefined, 60_000);
   const told: Told = { asked: [], messages: [], changed: [], updated: [] };
   const connected = await (kind === "v1" ? connectOld : connectNew)(kind, { input, output }, told, setup);
   onTestFinished(() => connected.close());

@@ -54,6 +54,17 @@ test("a probe that was given up lets the next one try", () => {
   expect(breaker.enter()).toBe(0);
 });
 
+test("what many calls fail with at once is one failure, and those that began after it count for themselves", () => {
+  const breaker = createBreaker(limits, () => 0);
+  const since = breaker.counted;
+  for (let count = 0; count < 20; count++) breaker.fail(since);
+  for (let count = 0; count < 4; count++) {
+    expect(breaker.enter()).toBe(0);
+    breaker.fail(breaker.counted);
+  }
+  expect(breaker.enter()).toBe(30_000);
+});
+
 test("an answer in between begins the count anew", () => {
   const breaker = createBreaker(limits, () => 0);
   for (let count = 0; count < 20; count++) {

@@ -7,7 +7,9 @@ import { type StdioOptions, type StdioServer, serveStdio } from "../../../plugin
 export interface StdioClient {
   readonly server: StdioServer;
   readonly messages: readonly JsonObject[];
-  write(text: string): void;
+  /** What it writes to. */
+  readonly input: PassThrough;
+  write(text: string | Uint8Array): void;
   find(fits: (message: JsonObject) => boolean): Promise<JsonObject>;
   request(method: string, params?: object, id?: string | number): Promise<JsonObject>;
   notify(method: string, params?: object): void;
@@ -31,7 +33,7 @@ export async function connectStdio(config: LoadedConfig, options: StdioOptions =
     messages.push(...lines.map((line) => JSON.parse(line)));
     for (const tell of waiting.splice(0)) tell();
   });
-  const write = (text: string): void => void input.write(text);
+  const write: StdioClient["write"] = (text) => void input.write(text);
   const find: StdioClient["find"] = async (fits) => {
     for (;;) {
       const found = messages.find(fits);
@@ -43,6 +45,7 @@ export async function connectStdio(config: LoadedConfig, options: StdioOptions =
   return {
     server,
     messages,
+    input,
     write,
     find,
     request(method, params, id = ++ids) {

@@ -8,16 +8,12 @@ import { StdioClientTransport as LegacyTransport } from "@modelcontextprotocol/s
 import { ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { expect, test } from "vitest";
 import { temporaryFolder } from "../../_helpers/temporary-folder.ts";
+import { homeOfEverything, tellers, tellStory } from "./_client-story.ts";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 
-/** Starts the command as a client does, with a real server behind it and a home of its own. */
-async function command(
-  own?: string,
-): Promise<{ command: string; args: string[]; env: Record<string, string> }> {
-  const server = join(root, "node_modules/@modelcontextprotocol/server-everything/dist/index.js");
-  const config = { mcpServers: { everything: { command: "node", args: [server, "stdio"] } } };
-  const home = own ?? (await temporaryFolder({ "toolpipe.config.json": JSON.stringify(config) }));
+/** How a client starts the command, with a home of its own. */
+function command(home: string): { command: string; args: string[]; env: Record<string, string> } {
   const isDeno = "Deno" in globalThis;
   const bin = isDeno
     ? ["run", "-A", join(root, "plugins/cli/toolpipe.ts")]
@@ -29,69 +25,15 @@ async function command(
   };
 }
 
-/** What both clients can do, for a story that both can tell. */
-interface Teller {
-  tools(): Promise<string[]>;
-  call(name: string, args: object, onProgress?: (progress: { progress: number }) => void): Promise<object>;
-}
-
-async function story(client: Teller): Promise<void> {
-  expect(await client.tools()).toEqual([
-    "list_mcp_servers",
-    "search_tools",
-    "list_tools",
-    "get_tool_details",
-    "execute_tool",
-  ]);
-  const echo = { server: "everything", tool: "echo", arguments: { message: "hello" } };
-  expect(await client.call("execute_tool", echo)).toMatchObject({
-    content: [{ type: "text", text: "Echo: hello" }],
-  });
-  expect(JSON.stringify(await client.call("search_tools", { query: "echo" }))).toContain("echo");
-  const seen: number[] = [];
-  const long = {
-    server: "everything",
-    tool: "trigger-long-running-operation",
-    arguments: { duration: 0.3, steps: 3 },
-  };
-  await client.call("execute_tool", long, ({ progress }) => seen.push(progress));
-  // The newer SDK drops a notification that comes right before the answer, so the last one may be missing.
-  expect(seen.slice(0, 2)).toEqual([1, 2]);
-  const unknown = { server: "everything", tool: "nothing", arguments: {} };
-  expect(await client.call("execute_tool", unknown)).toMatchObject({ isError: true });
-  const image = { server: "everything", tool: "get-tiny-image", arguments: {} };
-  expect(JSON.stringify(await client.call("execute_tool", image))).toContain('"type":"image"');
-  await expect(client.call("nope", {})).rejects.toMatchObject({ code: -32601 });
-  await expect(client.call("search_tools", {})).rejects.toMatchObject({ code: -32602 });
-}
-
-test("a client made with the older SDK finds and executes tools", async () => {
-  const client = new LegacyClient({ name: "legacy", version: "1.0.0" });
-  await client.connect(new LegacyTransport({ ...(await command()), stderr: "ignore" }));
-  await story({
-    tools: async () => (await client.listTools()).tools.map(({ name }) => name),
-    call: (name, args, onprogress) =>
-      client.callTool({ name, arguments: { ...args } }, undefined, onprogress ? { onprogress } : {}),
-  });
-  await client.close();
-}, 60_000);
-
-test.each([
-  ["that asks which era it is", "auto"],
-  ["that knows only the newer era", { pin: "2026-07-28" }],
-  ["that speaks the older era", "legacy"],
-] as const)(
-  "a client made with the newer SDK %s finds and executes tools",
-  async (_which, mode) => {
-    const client = new ModernClient({ name: "modern", version: "1.0.0" }, { versionNegotiation: { mode } });
-    await client.connect(new ModernTransport({ ...(await command()), stderr: "ignore" }));
-    expect(client.getProtocolEra()).toBe(mode === "legacy" ? "legacy" : "modern");
-    await story({
-      tools: async () => (await client.listTools()).tools.map(({ name }) => name),
-      call: (name, args, onprogress) =>
-        client.callTool({ name, arguments: { ...args } }, onprogress ? { onprogress } : {}),
+test.each(tellers)(
+  "a client %s finds and executes tools of a real server",
+  async (_which, connect) => {
+    const started = { ...command(await homeOfEverything()), stderr: "ignore" as const };
+    const client = await connect({
+      legacy: () => new LegacyTransport(started),
+      modern: () => new ModernTransport(started),
     });
-    await client.close();
+    await tellStory(client);
   },
   60_000,
 );
@@ -110,7 +52,7 @@ test("a person is asked by way of a client of either era before something is del
     },
   };
   await writeFile(join(home, "toolpipe.config.json"), JSON.stringify(config));
-  const started = { ...(await command(home)), stderr: "ignore" as const };
+  const started = { ...command(home), stderr: "ignore" as const };
   const remove = {
     name: "gateway.execute",
     arguments: { tool_id: "memory:delete_entities", params: { entityNames: ["nobody"] } },

@@ -1,67 +1,18 @@
-import { PassThrough } from "node:stream";
-import { afterEach, describe, expect, test } from "vitest";
-import {
-  definePreset,
-  GatewayError,
-  type JsonObject,
-  type LoadedConfig,
-  textResult,
-} from "../../../core/mod.ts";
+import { describe, expect, test } from "vitest";
+import { definePreset, GatewayError, type LoadedConfig, textResult } from "../../../core/mod.ts";
 import { demo } from "../../../plugins/demo.ts";
-import { type StdioServer, serveStdio } from "../../../plugins/serve/mod.ts";
 import { passthrough } from "../../../presets/passthrough.ts";
+import { connectStdio, type StdioClient } from "./_stdio.ts";
 
 const modern = {
   "io.modelcontextprotocol/protocolVersion": "2026-07-28",
   "io.modelcontextprotocol/clientCapabilities": {},
 };
 
-let close: (() => Promise<void>) | undefined;
-afterEach(async () => {
-  await close?.();
-  close = undefined;
-});
-
 /** A client at the other end of two streams, which sees every message as it was sent. */
-async function connect(config: Partial<LoadedConfig> = {}) {
-  const input = new PassThrough();
-  const output = new PassThrough();
+function connect(config: Partial<LoadedConfig> = {}): Promise<StdioClient> {
   const options = config.preset ? {} : { cache: { enabled: false }, upstreams: { discover: "none" } };
-  const server: StdioServer = await serveStdio(
-    { preset: passthrough, plugins: [demo()], options, ...config },
-    { input, output },
-  );
-  close = () => server.close({ drainMs: 0 });
-  const messages: JsonObject[] = [];
-  const waiting: (() => void)[] = [];
-  let rest = "";
-  output.on("data", (chunk: Buffer) => {
-    const lines = (rest + chunk).split("\n");
-    rest = lines.pop() ?? "";
-    messages.push(...lines.map((line) => JSON.parse(line)));
-    for (const tell of waiting.splice(0)) tell();
-  });
-  const find = async (fits: (message: JsonObject) => boolean): Promise<JsonObject> => {
-    for (;;) {
-      const found = messages.find(fits);
-      if (found) return found;
-      await new Promise<void>((resolve) => waiting.push(resolve));
-    }
-  };
-  let ids = 0;
-  return {
-    server,
-    messages,
-    input,
-    write: (text: string | Uint8Array) => void input.write(text),
-    find,
-    async request(method: string, params?: object, id: string | number = ++ids): Promise<JsonObject> {
-      input.write(`${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`);
-      return find((message) => message["id"] === id);
-    },
-    notify: (method: string, params?: object) =>
-      void input.write(`${JSON.stringify({ jsonrpc: "2.0", method, params })}\n`),
-  };
+  return connectStdio({ preset: passthrough, plugins: [demo()], options, ...config });
 }
 
 const slow = definePreset({

@@ -156,7 +156,10 @@ describe("the end of a process", () => {
     const child = await shell("echo last words; exit 3");
     expect(await child.ended).toBe("its process ended with exit code 3");
     expect(child.output()).toBe("last words\n");
-    await expect(child.write("too late")).rejects.toMatchObject({ code: "UPSTREAM_CLOSED" });
+    await expect(child.write("too late")).rejects.toMatchObject({
+      code: "UPSTREAM_CLOSED",
+      data: { sent: false },
+    });
   });
 
   test("is told with the signal", async () => {

@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { Call, GatewayError, type JsonObject, type Progress } from "../../../core/mod.ts";
+import { Call, GatewayError, type JsonObject, type Progress, type ToolResult } from "../../../core/mod.ts";
 import {
   type DirectCalls,
   type DirectOptions,
@@ -32,8 +32,8 @@ function connection(envelope?: JsonObject) {
   return { calls, sent, told };
 }
 
-function ask(calls: DirectCalls, options: DirectOptions = {}, timeoutMs = NEVER_MS): Promise<JsonObject> {
-  return calls.request("tools/call", { name: "a" }, options, timeoutMs);
+function ask(calls: DirectCalls, options: DirectOptions = {}, timeoutMs = NEVER_MS): Promise<ToolResult> {
+  return calls.call({ name: "a" }, options, timeoutMs);
 }
 
 test("each request has its own answer, in whatever order they come", async () => {
@@ -41,7 +41,7 @@ test("each request has its own answer, in whatever order they come", async () =>
   const answers = Promise.all(Array.from({ length: 32 }, () => ask(calls)));
   expect(new Set(sent.map(({ id }) => id)).size).toBe(32);
   for (const { id, waiting } of sent.toReversed()) waiting.answered({ id });
-  expect(await answers).toEqual(sent.map(({ id }) => ({ id })));
+  expect(await answers).toEqual(sent.map(({ id }) => ({ id, content: [] })));
   expect(calls.owners()).toEqual([]);
 });
 
@@ -116,7 +116,7 @@ test("in the newer era each message says who sends it, and a result may be a que
   expect(sent[0]?.params["_meta"]).toEqual({ "io.modelcontextprotocol/protocolVersion": "2026-07-28" });
   sent[0]?.waiting.answered({ resultType: "input_required" });
   sent[1]?.waiting.answered({ resultType: "complete", content: [] });
-  expect(await answers).toEqual([{ resultType: "input_required" }, { content: [] }]);
+  expect(await answers).toEqual([{ resultType: "input_required", content: [] }, { content: [] }]);
   expect(told).toEqual([]);
 });
 

@@ -13,6 +13,8 @@ function farSide() {
     openMs: 0,
     closeMs: 0,
     refuse: false,
+    /** It has ended, and nobody here knows yet. */
+    deaf: false,
     most: 0,
     running: 0,
     events: {} as UpstreamEvents,
@@ -37,6 +39,7 @@ function farSide() {
         info: {},
         list: async () => ({ tools: [], rejected: [], resources: [], resourceTemplates: [], prompts: [] }),
         async call(name) {
+          if (side.deaf) throw new GatewayError(UPSTREAM_CLOSED, "It is gone.", { data: { sent: false } });
           side.running++;
           side.most = Math.max(side.most, side.running);
           try {
@@ -181,6 +184,39 @@ describe("the link to a server", () => {
     await link.call("a", {}, {});
     expect(side.opened).toBe(2);
     await link.close();
+  });
+
+  test("what had ended before anything was sent is sent over the next connection, once", async () => {
+    const side = farSide();
+    const link = linkTo(side);
+    await link.call("a", {}, {});
+    side.deaf = true;
+    const call = link.call("b", {}, {});
+    await vi.advanceTimersByTimeAsync(50);
+    // Nobody has said yet that it is over: what is under way may still be answered.
+    expect(side.opened).toBe(1);
+    side.deaf = false;
+    side.kill("it was killed");
+    expect(await call).toEqual(textResult("b"));
+    expect(side.opened).toBe(2);
+    side.deaf = true;
+    const lost = expect(link.call("c", {}, {})).rejects.toMatchObject({ code: "UPSTREAM_CLOSED" });
+    await vi.advanceTimersByTimeAsync(1);
+    side.kill("it was killed");
+    await lost;
+    expect(side.opened).toBe(3);
+    await link.close();
+  });
+
+  test("whoever waits for the next connection is not left waiting when the link is closed", async () => {
+    const side = farSide();
+    const link = linkTo(side);
+    await link.call("a", {}, {});
+    side.deaf = true;
+    const call = expect(link.call("b", {}, {})).rejects.toMatchObject({ code: "CLOSED" });
+    await vi.advanceTimersByTimeAsync(1);
+    await link.close();
+    await call;
   });
 
   test("one that ends whenever it has started is not started again and again", async () => {

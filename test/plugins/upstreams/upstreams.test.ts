@@ -194,13 +194,15 @@ describe("a connection", () => {
     process.kill(pid, "SIGKILL");
     for (const call of await Promise.all(waiting)) {
       expect(errorOf(call)).toMatchObject({
-        code: "UPSTREAM_CLOSED",
-        message: 'The connection to the server "one" ended: its process was ended by SIGKILL.',
+        code: "OUTCOME_UNKNOWN",
+        message:
+          'Nobody knows whether "one:wait" was done: The connection to the server "one" ended: its process was ended by SIGKILL.',
+        data: { reason: "UPSTREAM_CLOSED", retryable: false },
       });
     }
     expect(performance.now() - killed).toBeLessThan(10_000);
     const ended = await opened.run("one:exit");
-    expect(errorOf(ended).code).toBe("UPSTREAM_CLOSED");
+    expect(errorOf(ended).code).toBe("OUTCOME_UNKNOWN");
     // One start for the listing, one for the call that ended it, and none to make either again.
     await new Promise((resolve) => setTimeout(resolve, 100));
     expect(await startsOf("one")).toBe(2);

@@ -1,0 +1,88 @@
+import {
+  type Actor,
+  type CallInput,
+  type Gateway,
+  GatewayError,
+  isJsonObject,
+  type JsonObject,
+  type Tool,
+} from "../../core/mod.ts";
+import type { Client } from "../serve/client.ts";
+import { RESOURCE_NOT_FOUND } from "../serve/resources.ts";
+import { UPSTREAM_ERROR } from "../upstreams/errors.ts";
+import { impliedTool, type UpstreamMethod } from "../upstreams/mod.ts";
+import { REQUEST_REFUSED } from "./errors.ts";
+
+/** Who asks, and what came with it. */
+export interface AskOptions {
+  readonly actor?: Actor | undefined;
+  readonly signal?: AbortSignal | undefined;
+  readonly client?: Client | undefined;
+  readonly input?: CallInput | undefined;
+  readonly meta?: Readonly<JsonObject> | undefined;
+}
+
+/** Asks a server for something besides its tools, and returns the answer as it came. */
+export type Ask = (
+  server: string,
+  method: UpstreamMethod,
+  params: JsonObject,
+  options: AskOptions,
+) => Promise<JsonObject>;
+
+const INVALID_PARAMS = -32602;
+/** What servers of the older era answer where there is nothing under a URI. */
+const NO_RESOURCE = -32002;
+
+/** Makes what asks servers. Each request is a call of the gateway, so that all that is said of calls holds for it. */
+export function createAsk(gateway: Gateway): Ask {
+  // One for all requests of a kind, since what is said of a tool is remembered by the tool itself.
+  const tools = new Map<string, Tool>();
+  const toolFor = (server: string, method: UpstreamMethod): Tool => {
+    const key = `${server}:${method}`;
+    const tool = tools.get(key) ?? impliedTool(server, method);
+    tools.set(key, tool);
+    return tool;
+  };
+
+  return async (server, method, params, { actor, signal, client, input, meta }) => {
+    const bound = toolFor(server, method);
+    // One of its own: by it the client is found again.
+    const own = { ...meta };
+    const giveBack = client && gateway.services.clients?.lend(own, client);
+    try {
+      const settled = await gateway.run({
+        tool: bound.id,
+        bound,
+        args: params,
+        meta: own,
+        ...(actor && { actor }),
+        ...(signal && { signal }),
+        ...(input && { input }),
+      });
+      if (!settled.ok) throw refusal(settled.error, method, params);
+      // Its answer shows a call, and has no place in that of another request.
+      if (settled.via === "dry run") throw notMade(bound);
+      const { structuredContent } = settled.result;
+      return isJsonObject(structuredContent) ? structuredContent : {};
+    } finally {
+      giveBack?.();
+    }
+  };
+}
+
+/** What a server has against a request is for whoever made it to put right. */
+function refusal(error: GatewayError, method: UpstreamMethod, { uri }: JsonObject): GatewayError {
+  if (error.code !== UPSTREAM_ERROR.code) return error;
+  const { rpcCode } = error.data;
+  if (rpcCode !== INVALID_PARAMS && rpcCode !== NO_RESOURCE) return error;
+  const kind = method === "resources/read" ? RESOURCE_NOT_FOUND : REQUEST_REFUSED;
+  return new GatewayError(kind, error.message, {
+    cause: error,
+    data: { ...(uri !== undefined && { uri }) },
+  });
+}
+
+function notMade({ id }: Tool): GatewayError {
+  return new GatewayError(REQUEST_REFUSED, `"${id}" would be called; it was not, because this is a dry run.`);
+}

@@ -1,0 +1,85 @@
+import { describe, expect, test } from "vitest";
+import { createWatchers } from "../../plugins/_watchers.ts";
+import { health } from "../../plugins/health.ts";
+import { failureOf } from "../_helpers/failure.ts";
+import { ask, served } from "./serve/_http.ts";
+
+/** Asks after each of some pauses. */
+function watched(): { readonly noticeMs: () => number; ask(from: string, ...pauses: number[]): void } {
+  let now = 0;
+  const watchers = createWatchers(() => now);
+  return {
+    noticeMs: () => watchers.noticeMs(),
+    ask(from, ...pauses) {
+      for (const pause of pauses) {
+        now += pause;
+        watchers.ask(from);
+      }
+    },
+  };
+}
+
+describe("how long a gateway that ends waits to be noticed", () => {
+  test("is not at all where nobody asks whether it is ready, or somebody asked once", () => {
+    const { ask: asks, noticeMs } = watched();
+    expect(noticeMs()).toBe(0);
+    asks("a person", 0);
+    expect(noticeMs()).toBe(0);
+  });
+
+  test("is three questions and a second of whoever asks most rarely", () => {
+    const { ask: asks, noticeMs } = watched();
+    asks("a balancer", 0, 2_000, 2_000);
+    expect(noticeMs()).toBe(7_000);
+    asks("another", 0, 500, 500);
+    expect(noticeMs()).toBe(7_000);
+    // One question that comes early says nothing of the next.
+    asks("a balancer", 1_000);
+    expect(noticeMs()).toBe(7_000);
+  });
+
+  test("is never more than 15 seconds, and nobody is waited for who has stopped asking", () => {
+    const { ask: asks, noticeMs } = watched();
+    asks("a balancer", 0, 10_000, 10_000);
+    expect(noticeMs()).toBe(15_000);
+    asks("a person", 60_000);
+    expect(noticeMs()).toBe(0);
+  });
+
+  test("is known however many strangers ask", () => {
+    const { ask: asks, noticeMs } = watched();
+    for (let stranger = 0; stranger < 1_000; stranger++) asks(`stranger ${stranger}`, 0);
+    asks("a balancer", 0, 1_000);
+    expect(noticeMs()).toBe(4_000);
+  });
+
+  test("is what the config says", async () => {
+    const server = await served({ plugins: [health({ noticeMs: 1_234 })] });
+    expect(server.leave()).toBe(1_234);
+    const refused = await failureOf((async () => served({ plugins: [health({ noticeMs: -1 })] }))());
+    expect(refused.code).toBe("PLUGIN_INVALID");
+    expect(refused.message).toContain("noticeMs: expected a number of milliseconds, 0 or more");
+  });
+});
+
+test("a gateway that leaves says so at /readyz at once, answers as before, and ends each connection with its answer", async () => {
+  const server = await served({ plugins: [health()] });
+  const look = async (path: string): Promise<readonly [number, unknown]> => {
+    const response = await fetch(new URL(path, server.url));
+    await response.body?.cancel();
+    return [response.status, response.headers.get("connection")];
+  };
+  expect((await look("/readyz"))[0]).toBe(200);
+  expect(server.leave()).toBe(0);
+  expect(await look("/readyz")).toEqual([503, "close"]);
+  expect(await look("/healthz")).toEqual([200, "close"]);
+  const called = await ask(server.url, "tools/call", { name: "now" });
+  expect([called.status, called.headers.get("connection")]).toEqual([200, "close"]);
+  expect(await called.text()).toContain("done");
+});
+
+test("a gateway without the plugin health can leave too, and is waited for by nobody", async () => {
+  const server = await served();
+  expect(server.leave()).toBe(0);
+  expect((await ask(server.url, "ping")).status).toBe(200);
+});
