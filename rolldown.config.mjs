@@ -16,8 +16,25 @@ const entries = [
   "./dist/playground/worker.js",
 ].map((file) => file.replace("./dist/", ""));
 
-/** What every start needs of others is joined too, where its licence comes with it; all else stays where it is installed. */
-const joined = /^(citty|confbox|hookable|lru-cache|valibot)(\/|$)/;
+/**
+ * What a start or the first connection needs of others is joined too, where its licence comes with it; all
+ * else stays where it is installed. Of the SDK's client, half of what it imports is then never read.
+ */
+const joined = new RegExp(
+  `^(${[
+    "@modelcontextprotocol/client",
+    "@modelcontextprotocol/core",
+    "citty",
+    "confbox",
+    "eventsource",
+    "eventsource-parser",
+    "hookable",
+    "lru-cache",
+    "pkce-challenge",
+    "valibot",
+    "zod",
+  ].join("|")})(/|$)`,
+);
 
 /**
  * What a start needs at one moment is one file, with all that it imports and no file before it has: to find, read and
@@ -48,10 +65,10 @@ export default {
     entryFileNames: "[name].js",
     chunkFileNames: "chunks/[name]-[hash].js",
     codeSplitting: {
-      groups: Object.entries(together).map(([name, modules], index) => ({
+      groups: Object.entries(together).map(([name, modules], index, all) => ({
         name,
         test: (id) => modules.some((module) => id === join(built, `${module}.js`)),
-        priority: -index,
+        priority: all.length - index,
       })),
     },
   },

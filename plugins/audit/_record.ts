@@ -1,39 +1,78 @@
 import type { Call, SettledCall } from "../../core/mod.ts";
 import type { AuditEvent, AuditRecord } from "./sink.ts";
 
+/** The arguments of a call, and their code once a record of it was made. */
+export interface Params {
+  readonly args: unknown;
+  code?: string;
+}
+
+/**
+ * What a record is made of. It is made later, with many others: what takes its time is then done in one go, and no call
+ * waits for it. Of a call it holds no more than it needs, since results may be large.
+ */
+export interface Draft extends Pick<AuditRecord, "event" | "outcome" | "stage"> {
+  readonly id: string;
+  readonly parentId: string | undefined;
+  readonly toolId: string;
+  readonly actorId: string;
+  readonly startedAt: number;
+  readonly durationMs: number;
+  readonly via: string | undefined;
+  readonly params: Params;
+}
+
 /** A caller may write anything there, and a record stays small. */
 const MAX_ID = 256;
 
 /** What is written before a call is executed. */
-export function intentOf(call: Call, paramsHash: string): AuditRecord {
+export function intentOf({ id, parent, toolId, actor, startedAt }: Call, params: Params): Draft {
   return {
     event: "intent",
-    request_id: call.id,
-    ...(call.parent && { parent_id: call.parent.id }),
-    tool_id: short(call.toolId),
-    actor_id: short(call.actor.id),
-    timestamp: timeOf(call.startedAt),
-    params_hash: paramsHash,
+    id,
+    parentId: parent?.id,
+    toolId,
+    actorId: actor.id,
+    startedAt,
+    params,
     outcome: "pending",
     stage: "execute",
-    duration_ms: 0,
+    via: undefined,
+    durationMs: 0,
   };
 }
 
 /** What is written once a call is over. */
-export function outcomeOf(call: SettledCall, event: AuditEvent, paramsHash: string): AuditRecord {
+export function outcomeOf(call: SettledCall, event: AuditEvent, params: Params): Draft {
   return {
     event,
-    request_id: call.id,
-    ...(call.parentId && { parent_id: call.parentId }),
-    tool_id: short(call.toolId),
-    actor_id: short(call.actor.id),
-    timestamp: timeOf(call.startedAt),
-    params_hash: paramsHash,
+    id: call.id,
+    parentId: call.parentId,
+    toolId: call.toolId,
+    actorId: call.actor.id,
+    startedAt: call.startedAt,
+    params,
     outcome: call.ok ? (call.result.isError ? "tool_error" : "ok") : call.error.code,
     stage: call.stage,
-    ...(call.via && { via: call.via }),
-    duration_ms: Math.round(call.durationMs * 1000) / 1000,
+    via: call.via,
+    durationMs: call.durationMs,
+  };
+}
+
+/** The record of a draft. */
+export function recordOf(draft: Draft, codeOf: (params: Params) => string): AuditRecord {
+  return {
+    event: draft.event,
+    request_id: draft.id,
+    ...(draft.parentId && { parent_id: draft.parentId }),
+    tool_id: short(draft.toolId),
+    actor_id: short(draft.actorId),
+    timestamp: timeOf(draft.startedAt),
+    params_hash: codeOf(draft.params),
+    outcome: draft.outcome,
+    stage: draft.stage,
+    ...(draft.via && { via: draft.via }),
+    duration_ms: Math.round(draft.durationMs * 1000) / 1000,
   };
 }
 

@@ -12,7 +12,7 @@ export interface Writing {
 /** Hands records to a sink. */
 export interface Recorder {
   /** The record may wait so long, so that others are written with it. */
-  write(record: AuditRecord, withinMs: number): Writing;
+  write(make: () => AuditRecord, withinMs: number): Writing;
 }
 
 /** Records that will be safe at the same moment. */
@@ -34,10 +34,10 @@ export function createRecorder(sink: AuditSink, tell: (error: GatewayError) => v
   /** The records that were handed over last: those that are written together have one promise. */
   let latest: Pending | undefined;
   return {
-    write(record, withinMs) {
+    write(make, withinMs) {
       let writing: MaybePromise<void>;
       try {
-        writing = sink.write(record, { withinMs });
+        writing = withinMs > 0 && sink.writeSoon ? sink.writeSoon(make, withinMs) : sink.write(make());
       } catch (thrown) {
         fail(thrown);
         return { safe: Promise.resolve(false), room: undefined };

@@ -4,8 +4,10 @@ import type { AuditNote, AuditRecord } from "./sink.ts";
 
 /** Writes the records of one file. */
 export interface Writer {
-  /** Resolves once the record is on the disk. One that may wait so long is written with others. */
-  write(record: AuditRecord, withinMs: number): Promise<void>;
+  /** Resolves once the record is on the disk. */
+  write(record: AuditRecord): Promise<void>;
+  /** The same for one that may wait so long, and is made when it is written. */
+  writeSoon(make: () => AuditRecord, withinMs: number): Promise<void>;
   /** Writes now what may wait, and resolves once nothing does. */
   flush(): Promise<void>;
   close(): Promise<void>;
@@ -13,7 +15,7 @@ export interface Writer {
 
 /** Records that are written together, and share what tells that they are: a promise for each costs as much as itself. */
 interface Batch {
-  readonly records: AuditRecord[];
+  readonly records: (AuditRecord | (() => AuditRecord))[];
   readonly written: Promise<void>;
   readonly resolve: () => void;
   readonly reject: (reason: unknown) => void;
@@ -21,6 +23,8 @@ interface Batch {
 
 /** So many records are written in one piece. */
 const MAX_BATCH = 4_096;
+/** So many are written at once, whether they have time or not: more at a time are no cheaper, and calls would wait. */
+const ENOUGH = 128;
 /** So many lines are written again after a file was emptied: its copy may not have them. */
 const RECENT = 256;
 
@@ -32,8 +36,8 @@ export function createWriter(path: string): Writer {
   /** Whether what waits is written as soon as what is being written is done. */
   let isUrgent = false;
   let timer: ReturnType<typeof setTimeout> | undefined;
-  /** When what waits has to be written. */
-  let due = Number.POSITIVE_INFINITY;
+  /** How long what waits may do so at most. What comes later and may wait as long needs no clock of its own. */
+  let patience = Number.POSITIVE_INFINITY;
   let chain: Chain | undefined;
   let recent: string[] = [];
   /** What has to be told with the next lines that can be written. */
@@ -41,12 +45,19 @@ export function createWriter(path: string): Writer {
   let lost = 0;
 
   return {
-    write(record, withinMs) {
-      const batch = roomFor();
-      batch.records.push(record);
-      if (withinMs > 0) wait(performance.now() + withinMs);
-      else hurry();
-      return batch.written;
+    write(record) {
+      const { written } = take(record);
+      hurry();
+      return written;
+    },
+    writeSoon(make, withinMs) {
+      const { written, records } = take(make);
+      if (records.length >= ENOUGH) hurry();
+      else if (withinMs < patience) {
+        patience = withinMs;
+        if (!writing) arm();
+      }
+      return written;
     },
     flush,
     async close() {
@@ -55,11 +66,11 @@ export function createWriter(path: string): Writer {
     },
   };
 
-  function roomFor(): Batch {
+  function take(record: AuditRecord | (() => AuditRecord)): Batch {
     const last = queue.at(-1);
-    if (last && last.records.length < MAX_BATCH) return last;
-    const batch = newBatch();
-    queue.push(batch);
+    const batch = last && last.records.length < MAX_BATCH ? last : newBatch();
+    if (batch !== last) queue.push(batch);
+    batch.records.push(record);
     return batch;
   }
 
@@ -68,15 +79,9 @@ export function createWriter(path: string): Writer {
     await writing;
   }
 
-  function wait(until: number): void {
-    if (until >= due) return;
-    due = until;
-    if (!writing) arm();
-  }
-
   function arm(): void {
     clearTimeout(timer);
-    timer = setTimeout(hurry, Math.max(0, due - performance.now()));
+    timer = setTimeout(hurry, patience);
   }
 
   function hurry(): void {
@@ -94,7 +99,7 @@ export function createWriter(path: string): Writer {
         // Only now, so that what came meanwhile need not wait for the next sync.
         taken = queue.splice(0, 1);
         if (queue.length === 0) begin();
-        for (const { records } of taken) await commit(found, records);
+        for (const { records } of taken) await commit(found, records.flatMap(made));
         for (const { resolve } of taken) resolve();
       } catch (error) {
         if (taken.length === 0) {
@@ -112,10 +117,20 @@ export function createWriter(path: string): Writer {
     if (queue.length > 0) arm();
   }
 
+  /** One that cannot be made costs no other one. */
+  function made(record: AuditRecord | (() => AuditRecord)): readonly AuditRecord[] {
+    try {
+      return [typeof record === "function" ? record() : record];
+    } catch {
+      lost++;
+      return [];
+    }
+  }
+
   /** Nothing waits now; what comes says itself how long it may. */
   function begin(): void {
     isUrgent = false;
-    due = Number.POSITIVE_INFINITY;
+    patience = Number.POSITIVE_INFINITY;
   }
 
   async function commit(found: Found, batch: readonly AuditRecord[]): Promise<void> {

@@ -15,31 +15,33 @@ const writers = new Map<string, Shared>();
  * Appends records to a file, one JSON object a line, each with the hash of the one before. A write resolves once its
  * record is on the disk; records that come while it writes are written together.
  */
-export function fileSink(file: string): AuditSink {
+export function fileSink(file: string): Required<AuditSink> {
   const path = resolve(file);
   let shared: Shared | undefined;
   let closing: Promise<void> | undefined;
   return {
-    write(record, options) {
-      if (closing) {
-        return Promise.reject(
-          new GatewayError("CLOSED", "The audit file is closed and takes no more records."),
-        );
-      }
-      shared ??= take(path);
-      return shared.writer.write(record, options?.withinMs ?? 0);
-    },
+    write: (record) => (closing ? refused() : open().write(record)),
+    writeSoon: (make, withinMs) => (closing ? refused() : open().writeSoon(make, withinMs)),
     close() {
       closing ??= finish();
       return closing;
     },
   };
 
+  function open(): Writer {
+    shared ??= take(path);
+    return shared.writer;
+  }
+
   async function finish(): Promise<void> {
     if (!shared) return;
     await shared.writer.flush();
     await give(path, shared);
   }
+}
+
+function refused(): Promise<never> {
+  return Promise.reject(new GatewayError("CLOSED", "The audit file is closed and takes no more records."));
 }
 
 function take(path: string): Shared {

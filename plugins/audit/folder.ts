@@ -30,16 +30,18 @@ const ownName = [
  * Appends records to a file of this process in a folder of such files. Nothing is made or removed before there is a
  * record: a command that executes nothing leaves nothing behind.
  */
-export function folderSink(place: AuditFolder): AuditSink & { readonly file: string } {
+export function folderSink(place: AuditFolder): Required<AuditSink> & { readonly file: string } {
   const file = join(place.folder, ownName);
   const sink = fileSink(file);
   let swept: Promise<void> | undefined;
+  const begun = (): Required<AuditSink> => {
+    swept ??= sweep(place).catch(() => {});
+    return sink;
+  };
   return {
     file,
-    write(record, options) {
-      swept ??= sweep(place).catch(() => {});
-      return sink.write(record, options);
-    },
+    write: (record) => begun().write(record),
+    writeSoon: (make, withinMs) => begun().writeSoon(make, withinMs),
     async close() {
       await swept;
       await sink.close();

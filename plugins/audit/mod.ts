@@ -12,7 +12,7 @@ import {
 import type {} from "../guard/mod.ts";
 import { policyOf } from "../guard/policy.ts";
 import { stateFolder } from "../state/folders.ts";
-import { intentOf, outcomeOf } from "./_record.ts";
+import { intentOf, outcomeOf, type Params, recordOf } from "./_record.ts";
 import { createRecorder } from "./_recorder.ts";
 import { AUDIT_UNAVAILABLE } from "./errors.ts";
 import { fileSink } from "./file.ts";
@@ -30,7 +30,6 @@ export type {
   AuditRecord,
   AuditSink,
   ChainedRecord,
-  WriteOptions,
 } from "./sink.ts";
 export { type AuditFault, type Verified, verifyAudit } from "./verify.ts";
 
@@ -61,7 +60,7 @@ const options = v.strictObject({
 type Risk = "low" | "unknown" | "medium" | "high";
 
 /** How long the records of a call may wait for others. Syncing each by itself took more than all the rest of a call. */
-const patience: Readonly<Record<Risk, number>> = { low: 50, unknown: 10, medium: 0, high: 0 };
+const patience: Readonly<Record<Risk, number>> = { low: 50, unknown: 50, medium: 0, high: 0 };
 
 /**
  * Records every execution twice, before it happens and once it is over, and once every call that is never executed.
@@ -82,12 +81,13 @@ export const audit: PluginFactory<"audit", AuditOptions, Settings> = definePlugi
       // Nobody chose this place, so that nobody may be listening.
       if (!own) process.stderr.write(`toolpipe: ${error.message}\n`);
     });
-    /** Of a call whose execution was recorded, the code of its arguments as they were then. */
+    /** Of a call whose execution was recorded, its arguments as they were then. */
     const begun = Symbol("toolpipe audit");
     let hasher: ReturnType<typeof paramsHasher> | undefined;
-    const hash = (args: unknown): string => {
+    const codeOf = (params: Params): string => {
       hasher ??= paramsHasher(keyOf(gateway));
-      return hasher(args);
+      params.code ??= hasher(params.args);
+      return params.code;
     };
 
     return {
@@ -96,12 +96,12 @@ export const audit: PluginFactory<"audit", AuditOptions, Settings> = definePlugi
         return waiting ? waiting.then(next) : next();
       },
       audit(call) {
-        const params = call.notes[begun] as string | undefined;
+        const params = call.notes[begun] as Params | undefined;
         const wasExecuted =
           call.ok || params !== undefined || (call.tool?.builtin && call.stage === "execute");
-        const record = outcomeOf(call, wasExecuted ? "outcome" : "denial", params ?? hash(call.args));
+        const draft = outcomeOf(call, wasExecuted ? "outcome" : "denial", params ?? { args: call.args });
         const risk = riskOf(call);
-        const writing = recorder.write(record, patience[risk]);
+        const writing = recorder.write(() => recordOf(draft, codeOf), patience[risk]);
         return risk === "high" ? writing.safe.then(() => {}) : writing.room;
       },
       close: () => target.close(),
@@ -109,10 +109,11 @@ export const audit: PluginFactory<"audit", AuditOptions, Settings> = definePlugi
 
     /** Returns what the call has to wait for. */
     function begin(call: Call): MaybePromise<void> {
-      const params = hash(call.args);
+      const params: Params = { args: call.args };
       call.notes[begun] = params;
+      const draft = intentOf(call, params);
       const risk = riskOf(call);
-      const writing = recorder.write(intentOf(call, params), patience[risk]);
+      const writing = recorder.write(() => recordOf(draft, codeOf), patience[risk]);
       if (risk !== "high") return writing.room;
       return writing.safe.then((isSafe) => {
         if (isSafe) return;

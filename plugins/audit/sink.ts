@@ -49,16 +49,15 @@ export type ChainedRecord = (AuditRecord | AuditNote) & {
   readonly hash: string;
 };
 
-/** How a record is to be written. */
-export interface WriteOptions {
-  /** How long it may wait, so that others are written with it; not at all by default. */
-  readonly withinMs?: number | undefined;
-}
-
 /** Where audit records go. */
 export interface AuditSink {
-  /** Takes one record; resolves once it is as safe as this sink makes it. Records keep the order of the calls to `write`. */
-  write(record: AuditRecord, options?: WriteOptions): MaybePromise<void>;
+  /** Takes one record; resolves once it is as safe as this sink makes it. Records keep the order in which they come. */
+  write(record: AuditRecord): MaybePromise<void>;
+  /**
+   * Takes one that may wait so long, so that others are written with it, and that is made only then: making many at
+   * once takes a fraction of the time, and none of a call's. A sink without it is handed all records at once.
+   */
+  writeSoon?(make: () => AuditRecord, withinMs: number): MaybePromise<void>;
   /** Resolves once every record taken is safe; no more are taken. */
   close(): MaybePromise<void>;
 }

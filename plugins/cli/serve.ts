@@ -2,6 +2,7 @@ import type { CommandDef } from "citty";
 import { GatewayError, type LoadedConfig } from "../../core/mod.ts";
 import { type HttpOptions, serveHttp, serveStdio } from "../serve/mod.ts";
 import { firstThere, personFiles } from "./_anygpt-config.ts";
+import { atRest, giveMemoryBack } from "./_at-rest.ts";
 import { command } from "./_command.ts";
 import { followConfig, type Reloading } from "./_follow.ts";
 import { type ConfigArgs, configArgs, loadServeConfig } from "./_gateway.ts";
@@ -52,7 +53,8 @@ export const serve: CommandDef = command({
     if (chosen.refused !== undefined) process.stderr.write(`toolpipe: ${notApproved(chosen.refused)}\n`);
     const load = async (args: ConfigArgs): Promise<LoadedConfig> => {
       const loaded = await loadServeConfig(args);
-      return http === undefined ? loaded : withPages(loaded);
+      const shown = http === undefined ? loaded : await withPages(loaded);
+      return { ...shown, plugins: [...(shown.plugins ?? []), atRest(() => void giveMemoryBack())] };
     };
     const config = await load(chosen.args);
     const server = http === undefined ? await openStdio(config) : await openHttp(config, where);

@@ -95,6 +95,7 @@ async function open(
   { name, signal, startTimeoutMs, capabilities = {} }: HandshakeOptions,
 ): Promise<Client> {
   if (signal?.aborted) throw cancelledBy(signal);
+  transport.prepare?.();
   // Costs a tenth of a second, so nobody pays for it who connects to nothing.
   const { Client } = await import("@modelcontextprotocol/client");
   const timeout = Math.max(1, Math.ceil(timeoutMs));

@@ -24,7 +24,7 @@ import type { Upstream, UpstreamCallOptions, UpstreamEvents, UpstreamRequestOpti
 export type { McpPrior } from "./_mcp-handshake.ts";
 
 /** A transport that can say why it ended. */
-export interface McpTransport extends Transport, Partial<Pick<StdioTransport, "exchange">> {
+export interface McpTransport extends Transport, Partial<Pick<StdioTransport, "exchange" | "prepare">> {
   /** Completes "because"; absent while it is open, and where there is nothing to say. */
   readonly closeReason?: string | undefined;
 }

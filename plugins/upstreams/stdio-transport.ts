@@ -28,6 +28,8 @@ export interface Exchange {
 
 /** The transport of the protocol over a process's standard input and output. */
 export interface StdioTransport extends Transport {
+  /** Starts the process, for `start` to wait for: what it needs to begin can be done beside what we need. */
+  prepare(): void;
   /** Sends a request whose answer goes past `onmessage`. When the connection ends before, nobody is told here. */
   exchange(message: JSONRPCMessage & { readonly id: RequestId }, waiting: Exchange): void;
   /** The process's id, once it is started. */
@@ -78,8 +80,13 @@ export function stdioTransport(command: ChildCommand, limits: LineLimits = messa
       return closeReason;
     },
     counters,
-    async start() {
+    prepare() {
       starting = startChild(command, { onOutput, onEnded });
+      // Why it cannot be started is said to whoever waits for it.
+      starting.catch(() => {});
+    },
+    async start() {
+      if (!starting) this.prepare();
       child = await starting;
     },
     async send(message) {

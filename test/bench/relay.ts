@@ -15,6 +15,12 @@ const CONCURRENT = 32;
 const node: string = process.env["BENCH_NODE"] ?? process.execPath;
 const here = (file: string): string => fileURLToPath(new URL(file, import.meta.url));
 
+/** Servers as people have them are made with the SDK; beside one without any library, all of a relay's own cost shows. */
+const upstreams: Readonly<Record<string, string>> = {
+  "a server on the SDK": here("./_relay/sdk-upstream.js"),
+  "a server without any library": here("./_relay/upstream.js"),
+};
+
 interface Subject {
   readonly name: string;
   readonly args: readonly string[];
@@ -37,20 +43,23 @@ interface Calls {
 /** What stands between an agent and twenty servers costs: to start, a call, and in memory. Needs Linux. */
 export async function relay(): Promise<void> {
   const home = await mkdtemp(join(tmpdir(), "toolpipe-bench-"));
-  const env = { ...process.env, TOOLPIPE_HOME: home };
   try {
-    const subjects = await prepare(home);
-    await warmUp(subjects, env);
-    printStarts(await starts(subjects, env));
-    await printCalls(subjects, env);
+    for (const [kind, upstream] of Object.entries(upstreams)) {
+      const own = await mkdtemp(join(home, "upstream-"));
+      const env = { ...process.env, TOOLPIPE_HOME: own };
+      const subjects = await prepare(own, upstream);
+      await warmUp(subjects, env);
+      process.stdout.write(`Before ${kind}:\n\n`);
+      printStarts(await starts(subjects, env));
+      await printCalls(subjects, env);
+    }
   } finally {
     await rm(home, { recursive: true, force: true });
   }
 }
 
-async function prepare(home: string): Promise<readonly Subject[]> {
+async function prepare(home: string, upstream: string): Promise<readonly Subject[]> {
   const names = Array.from({ length: SERVERS }, (_, index) => `s${index}`);
-  const upstream = here("./_relay/upstream.js");
   const mcpServers = Object.fromEntries(
     names.map((name) => [name, { command: node, args: [upstream, name] }]),
   );
@@ -178,6 +187,7 @@ async function printCalls(subjects: readonly Subject[], env: NodeJS.ProcessEnv):
     process.stdout.write(`| ${name} | ${cells.join(" | ")} |\n`);
     await client.end();
   }
+  process.stdout.write("\n");
 }
 
 async function calls({ call }: Subject, client: ProcessClient): Promise<Calls> {

@@ -48,7 +48,7 @@ export async function openPreset(
       [audit.pluginName]: {
         sink: {
           ...sink,
-          write: (record, how) => (record.event === "intent" ? undefined : sink.write(record, how)),
+          write: (record) => (record.event === "intent" ? undefined : sink.write(record)),
         } satisfies AuditSink,
       },
     },

@@ -124,3 +124,26 @@ test("a file that is taken away is made anew for the next sink", async () => {
   await mkdir(folder, { recursive: true });
   await writeFile(file, "");
 });
+
+test("a record that cannot be made costs no other one, and is told to be lost", async () => {
+  const file = join(await temporaryFolder(), "audit.jsonl");
+  const sink = fileSink(file);
+  const writes = [
+    sink.writeSoon(() => record(1), 10),
+    sink.writeSoon(() => {
+      throw new Error("There is no such record.");
+    }, 10),
+    sink.writeSoon(() => record(3), 10),
+  ];
+  await Promise.all(writes);
+  await sink.close();
+  const records = (await readFile(file, "utf8"))
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  expect(records).toMatchObject([
+    { event: "note", outcome: "records_lost", count: 1 },
+    { request_id: "1" },
+    { request_id: "3" },
+  ]);
+});

@@ -1,0 +1,51 @@
+import { readdir, readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { dirname, join, resolve } from "node:path";
+import { expect, test } from "vitest";
+
+const root = resolve(import.meta.dirname, "..");
+const { dependencies, peerDependencies, bin } = createRequire(import.meta.url)("../package.json") as {
+  dependencies: Record<string, string>;
+  peerDependencies: Record<string, string>;
+  bin: Record<string, string>;
+};
+
+/** The files that a file loads before its first line runs, itself included, and what of others all of it may ask for. */
+async function loaded(file: string, seen: Map<string, string> = new Map()): Promise<Map<string, string>> {
+  if (seen.has(file)) return seen;
+  const text = await readFile(file, "utf8");
+  seen.set(file, text);
+  for (const [, from = ""] of text.matchAll(/^(?:import|export) [^;]*?"(\.[^"]+)";$/gm))
+    await loaded(join(dirname(file), from), seen);
+  return seen;
+}
+
+test.each(Object.entries(bin))(
+  "what %s loads before its code can be kept compiled is small",
+  async (_, file) => {
+    const files = await loaded(join(root, file));
+    const bytes = [...files.values()].reduce((sum, text) => sum + text.length, 0);
+    expect(files.size).toBeLessThanOrEqual(2);
+    expect(bytes).toBeLessThan(5_000);
+  },
+);
+
+test("what is joined asks for nothing that is not among our own dependencies", async () => {
+  const chunks = (await readdir(join(root, "dist", "chunks"))).filter((name) => name.endsWith(".js"));
+  const allowed = new Set([...Object.keys(dependencies), ...Object.keys(peerDependencies)]);
+  const foreign = new Set<string>();
+  for (const name of chunks) {
+    const text = await readFile(join(root, "dist", "chunks", name), "utf8");
+    for (const [, from = ""] of text.matchAll(/^(?:import|export) (?:[^;"]*from )?"([^."][^"]*)";$/gm))
+      foreign.add(from);
+    for (const [, from = ""] of text.matchAll(/\bimport\("([^."][^"]*)"\)/g)) foreign.add(from);
+  }
+  const nameOf = (from: string): string =>
+    from
+      .split("/")
+      .slice(0, from.startsWith("@") ? 2 : 1)
+      .join("/");
+  const missing = [...foreign].filter((from) => !from.startsWith("node:") && !allowed.has(nameOf(from)));
+  expect(foreign.size).toBeGreaterThan(5);
+  expect(missing.filter((from) => nameOf(from) !== "toolpipe")).toEqual([]);
+});
