@@ -50,11 +50,24 @@ const together = {
   gateway: ["presets/gateway"],
 };
 
+/** Two packages of the SDK have a copy of zod each, where it could not be installed for both: one is enough. */
+const client = fileURLToPath(import.meta.resolve("@modelcontextprotocol/client"));
+const oneZod = {
+  name: "one-zod",
+  resolveId: {
+    filter: { id: /^zod(\/|$)/ },
+    handler(id) {
+      return this.resolve(id, client, { skipSelf: true });
+    },
+  },
+};
+
 export default {
   input: Object.fromEntries(entries.map((file) => [file.replace(/\.js$/, ""), join(built, file)])),
   platform: "node",
   external: (id) => !id.startsWith(".") && !id.startsWith(root) && !joined.test(id),
   plugins: [
+    oneZod,
     { name: "places", transform: inPlace },
     { name: "builtins", renderChunk: (code) => asBuiltins(code) },
     { name: "licences", generateBundle: addLicences },

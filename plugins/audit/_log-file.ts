@@ -19,7 +19,7 @@ export interface LogFile {
   /** Makes it ready for the next lines. */
   prepare(): Promise<Found>;
   /** Adds whole lines, and returns once they are on the disk. Where it fails, none of them stays. */
-  append(text: string): Promise<void>;
+  append(lines: Buffer): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -71,10 +71,9 @@ export function createLogFile(path: string): LogFile {
     return { last, cut };
   }
 
-  async function append(text: string): Promise<void> {
+  async function append(bytes: Buffer): Promise<void> {
     const opened = handle;
     if (!opened) throw new Error("The file is not open.");
-    const bytes = Buffer.from(text);
     try {
       let done = 0;
       // A disk that is almost full takes a part and says nothing; what is left then tells why.

@@ -21,11 +21,17 @@ interface Batch {
   readonly reject: (reason: unknown) => void;
 }
 
+/** Lines that were written. As bytes: as texts, which live for a moment and no longer, they filled the heap. */
+interface Lines {
+  readonly bytes: Buffer;
+  readonly count: number;
+}
+
 /** So many records are written in one piece. */
 const MAX_BATCH = 4_096;
 /** So many are written at once, whether they have time or not: more at a time are no cheaper, and calls would wait. */
 const ENOUGH = 128;
-/** So many lines are written again after a file was emptied: its copy may not have them. */
+/** So many lines at least are written again after a file was emptied: its copy may not have them. */
 const RECENT = 256;
 
 /** Makes the writer of a file: whatever waits is written in one piece, and then synced once for all. */
@@ -39,7 +45,7 @@ export function createWriter(path: string): Writer {
   /** How long what waits may do so at most. What comes later and may wait as long needs no clock of its own. */
   let patience = Number.POSITIVE_INFINITY;
   let chain: Chain | undefined;
-  let recent: string[] = [];
+  let recent: readonly Lines[] = [];
   /** What has to be told with the next lines that can be written. */
   let cut = 0;
   let lost = 0;
@@ -138,27 +144,38 @@ export function createWriter(path: string): Writer {
     chain ??= createChain(found.last);
     const { end, link } = chain;
     const notes = [note("tail_cut", cut), note("records_lost", lost)].filter(({ count }) => count > 0);
-    const lines = [...notes, ...batch].map((record) => `${link(record)}\n`);
+    const records = [...notes, ...batch];
+    const bytes = Buffer.from(records.map((record) => `${link(record)}\n`).join(""));
     try {
-      if (!found.shrunk || !(await isAddedTo(recent, lines))) await file.append(lines.join(""));
+      if (!found.shrunk || !(await isAddedTo(recent, bytes))) await file.append(bytes);
     } catch (error) {
       chain.goBack(end);
       throw error;
     }
     cut = lost = 0;
-    recent = [...recent.slice(lines.length - RECENT), ...lines].slice(-RECENT);
+    recent = latest([...recent, { bytes, count: records.length }]);
   }
 
   /** What was written before goes before, if there is room for both. */
-  async function isAddedTo(before: readonly string[], lines: readonly string[]): Promise<boolean> {
+  async function isAddedTo(before: readonly Lines[], bytes: Buffer): Promise<boolean> {
     try {
-      await file.append([...before, ...lines].join(""));
+      await file.append(Buffer.concat([...before.map((lines) => lines.bytes), bytes]));
       return true;
     } catch {
       await file.prepare();
       return false;
     }
   }
+}
+
+/** The last of them, as few as make up for enough lines. */
+function latest(all: readonly Lines[]): readonly Lines[] {
+  let count = 0;
+  const first = all.findLastIndex((lines) => {
+    count += lines.count;
+    return count >= RECENT;
+  });
+  return all.slice(Math.max(0, first));
 }
 
 function newBatch(): Batch {

@@ -1,4 +1,5 @@
 import type { Exposure, Gateway, Preset, Tool } from "../../core/mod.ts";
+import { sha256 } from "../guard/canonical.ts";
 import { formerNames } from "./_former-names.ts";
 import { SETTLE_MS } from "./_list-changes.ts";
 import { shownNames } from "./shown-names.ts";
@@ -25,8 +26,8 @@ interface Shown {
   readonly gateway: Gateway | undefined;
   readonly revision: number;
   readonly byName: ReadonlyMap<string, Tool>;
-  /** The list as text, to tell whether another one differs. */
-  readonly text: string;
+  /** A hash of the list, to tell whether another one differs: the list itself may be megabytes. */
+  readonly digest: string;
 }
 
 /** Makes what shows the tools of a gateway, and calls back when a list that was seen is another one. */
@@ -58,11 +59,11 @@ export function createShownTools(onChanged: () => void): ShownTools {
 
   function tellIfChanged(): void {
     if (shown.size === 0 || timer) return;
-    const before = [...shown].map(([exposure, { text }]) => ({ exposure, text }));
+    const before = [...shown].map(([exposure, { digest }]) => ({ exposure, digest }));
     // While servers are asked for their tools, the catalog changes many times in a row.
     timer = setTimeout(() => {
       timer = undefined;
-      if (before.some(({ exposure, text }) => look(exposure).text !== text)) onChanged();
+      if (before.some(({ exposure, digest }) => look(exposure).digest !== digest)) onChanged();
     }, SETTLE_MS);
     timer.unref?.();
   }
@@ -73,9 +74,9 @@ export function createShownTools(onChanged: () => void): ShownTools {
     if (before && before.gateway === gateway && before.revision === revision) return before;
     const tools = gateway && (preset?.describe?.(gateway, exposure) ?? gateway.tools);
     const byName = named(tools?.filter((tool) => tool.enabled) ?? []);
-    const text = JSON.stringify([...byName].map(([name, tool]) => show(name, tool)));
-    if (before && before.text !== text) names.keep(before.byName);
-    const now = { gateway, revision, byName, text };
+    const digest = sha256(JSON.stringify([...byName].map(([name, tool]) => show(name, tool))));
+    if (before && before.digest !== digest) names.keep(before.byName);
+    const now = { gateway, revision, byName, digest };
     shown.set(exposure, now);
     return now;
   }

@@ -11,6 +11,8 @@ const STARTS = 15;
 const ROUNDS = 7;
 const CALLS = 400;
 const CONCURRENT = 32;
+/** A gateway gives back what it does not need when it was at rest for half of this. */
+const REST_MS = 11_000;
 /** Without the same Node for everything that is measured, nothing could be compared. */
 const node: string = process.env["BENCH_NODE"] ?? process.execPath;
 const here = (file: string): string => fileURLToPath(new URL(file, import.meta.url));
@@ -170,8 +172,10 @@ async function printCalls(subjects: readonly Subject[], env: NodeJS.ProcessEnv):
   }
   const of = (name: string, key: keyof Calls): number =>
     median((samples.get(name) ?? []).map((taken) => taken[key]));
+  const after = new Map(open_.map(({ subject, client }) => [subject.name, client.memoryMb()]));
+  await new Promise((resolve) => setTimeout(resolve, REST_MS));
   process.stdout.write(
-    "\n| a call | p50 ms | × direct | p95 ms | CPU ms | calls/s at 32 | ÷ direct | MB after |\n|---|--:|--:|--:|--:|--:|--:|--:|\n",
+    "\n| a call | p50 ms | × direct | p95 ms | CPU ms | calls/s at 32 | ÷ direct | MB after | at rest |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|\n",
   );
   for (const { subject, client } of open_) {
     const { name } = subject;
@@ -182,6 +186,7 @@ async function printCalls(subjects: readonly Subject[], env: NodeJS.ProcessEnv):
       of(name, "cpuMs").toFixed(3),
       of(name, "perSecond").toFixed(0),
       (of(name, "perSecond") / of("direct", "perSecond")).toFixed(2),
+      (after.get(name) ?? Number.NaN).toFixed(0),
       client.memoryMb().toFixed(0),
     ];
     process.stdout.write(`| ${name} | ${cells.join(" | ")} |\n`);

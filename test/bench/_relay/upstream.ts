@@ -1,4 +1,6 @@
-// A server of fifty tools without any library, so that what is measured is the relay and not the server.
+// A server of fifty tools without any library, so that what is measured is the relay and not the server. Where
+// BENCH_TALLY names a file, it holds a line for every time that a server was asked for its tools.
+import { appendFileSync } from "node:fs";
 import { toolsOf } from "./tools.ts";
 
 const tools = toolsOf(process.argv[2] ?? "one");
@@ -31,6 +33,7 @@ function resultOf(method: string, params: Request["params"]): object | undefined
         serverInfo: { name: "bench", version: "1" },
       };
     case "tools/list":
+      if (process.env["BENCH_TALLY"]) appendFileSync(process.env["BENCH_TALLY"], "asked\n");
       return { tools };
     case "tools/call":
       return { content: [{ type: "text", text: params?.arguments?.text ?? "" }] };
