@@ -2,14 +2,13 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { node } from "./_node.ts";
 import { type ProcessClient, processClient } from "./_relay/process-client.ts";
 import { fromRoot } from "./_root.ts";
 
 const KILLS = 25;
 const CALLERS = 32;
 const SERVERS = ["s0", "s1"];
-/** Without the same Node for everything that is measured, nothing could be compared. */
-const node: string = process.env["BENCH_NODE"] ?? process.execPath;
 const upstream: string = fileURLToPath(new URL("./_relay/upstream.js", import.meta.url));
 
 interface Sample {

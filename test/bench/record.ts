@@ -1,6 +1,4 @@
-import { readFileSync, writeFileSync } from "node:fs";
-import { partOf } from "./_readme.ts";
-import { fromRoot } from "./_root.ts";
+import { writePart } from "./_readme.ts";
 import { tellStory } from "./_story.ts";
 import { collectedTools, detailsTable, ownServersTools } from "./details.ts";
 import { transcript } from "./transcript.ts";
@@ -15,11 +13,5 @@ const parts = {
 for (const [name, text] of Object.entries(parts)) {
   process.stdout.write(`${text}\n\n`);
   // Other figures than those of the collection are worth a look, but are not what the README speaks of.
-  if (!isWanted || (name === "details" && collected.length === 0)) continue;
-  const file = fromRoot("README.md");
-  const before = readFileSync(file, "utf8");
-  writeFileSync(
-    file,
-    before.replace(partOf(name), () => text),
-  );
+  if (isWanted && (name !== "details" || collected.length > 0)) writePart(name, text);
 }

@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { node } from "./_node.ts";
 import { type ProcessClient, processClient } from "./_relay/process-client.ts";
 import { toolsOf } from "./_relay/tools.ts";
 import { fromRoot } from "./_root.ts";
@@ -13,8 +14,6 @@ const CALLS = 400;
 const CONCURRENT = 32;
 /** A gateway gives back what it does not need when it was at rest for half of this. */
 const REST_MS = 11_000;
-/** Without the same Node for everything that is measured, nothing could be compared. */
-const node: string = process.env["BENCH_NODE"] ?? process.execPath;
 const here = (file: string): string => fileURLToPath(new URL(file, import.meta.url));
 
 /** Servers as people have them are made with the SDK; beside one without any library, all of a relay's own cost shows. */

@@ -1,3 +1,6 @@
+import { nodeVersion } from "./_node.ts";
+import { writePart } from "./_readme.ts";
+
 // Each benchmark is loaded when it is asked for: one must not pay for what another imports.
 const benchmarks: Readonly<Record<string, () => Promise<void>>> = {
   audit: async () => (await import("./audit.ts")).audit(),
@@ -14,7 +17,8 @@ const benchmarks: Readonly<Record<string, () => Promise<void>>> = {
   targets: async () => (await import("./targets.ts")).targets(),
 };
 
-const names = process.argv.slice(2);
+const args = process.argv.slice(2);
+const names = args.filter((arg) => arg !== "--write");
 for (const name of names.length > 0 ? names : Object.keys(benchmarks)) {
   const benchmark = benchmarks[name];
   if (!benchmark) {
@@ -24,6 +28,24 @@ for (const name of names.length > 0 ? names : Object.keys(benchmarks)) {
     process.exitCode = 1;
     break;
   }
-  process.stdout.write(`\n## ${name} (${process.release.name} ${process.version})\n\n`);
-  await benchmark();
+  process.stdout.write(`\n## ${name} (Node ${nodeVersion()})\n\n`);
+  const text = await printed(benchmark);
+  // Where the README has a place for it.
+  if (args.includes("--write")) writePart(name, text);
+}
+
+/** Runs a benchmark, and returns what it prints. */
+async function printed(benchmark: () => Promise<void>): Promise<string> {
+  const write = process.stdout.write.bind(process.stdout);
+  let text = "";
+  process.stdout.write = ((chunk: string) => {
+    text += chunk;
+    return write(chunk);
+  }) as typeof process.stdout.write;
+  try {
+    await benchmark();
+  } finally {
+    process.stdout.write = write;
+  }
+  return text;
 }

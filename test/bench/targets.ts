@@ -5,11 +5,11 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { countTokens } from "gpt-tokenizer";
+import { node } from "./_node.ts";
 import { type ProcessClient, processClient } from "./_relay/process-client.ts";
 import { fromRoot } from "./_root.ts";
 import { prepareCatalog } from "./catalog.ts";
 
-const node: string = process.env["BENCH_NODE"] ?? process.execPath;
 const cli: string = fromRoot("dist/plugins/cli/toolpipe.js");
 const upstream: string = fileURLToPath(new URL("./_relay/upstream.js", import.meta.url));
 const ROUNDS = 9;

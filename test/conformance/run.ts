@@ -1,7 +1,5 @@
-import { readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { partOf } from "../bench/_readme.ts";
-import { fromRoot } from "../bench/_root.ts";
+import { writePart } from "../bench/_readme.ts";
 import { asServer } from "./_as-server.ts";
 import { type Outcome, outcomeOf, type Target, tableOf } from "./_baseline.ts";
 import type { Check } from "./_checks.ts";
@@ -38,14 +36,7 @@ async function main(suite: Suite): Promise<number> {
     process.stdout.write(`\n${target}, ${revision}:\n${surprises.map((each) => `  ${each}\n`).join("")}`);
   }
   if (surprising.length > 0) return 1;
-  if (process.argv.includes("--write")) {
-    const file = fromRoot("README.md");
-    const before = readFileSync(file, "utf8");
-    writeFileSync(
-      file,
-      before.replace(partOf("conformance"), () => table),
-    );
-  }
+  if (process.argv.includes("--write")) writePart("conformance", table);
   return 0;
 }
 

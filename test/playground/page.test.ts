@@ -249,6 +249,8 @@ describe.skipIf(!hasChromium)("the page needs Chromium", patient, () => {
     const permissions = ["clipboard-read", "clipboard-write"];
     const page = await opened(browser, `${url}#r=keyword*keyword.k1*2`, { permissions });
     await page.getByRole("button", { name: "Config" }).click();
+    // The server writes it.
+    await page.locator("#snippet-text", { hasText: "search" }).waitFor();
     const text = await page.locator("#snippet-text").textContent();
     expect(text).toContain(`search: { ranker: "keyword", keyword: { k1: 2 } }`);
     await picture(page, "config");
