@@ -61,19 +61,21 @@ export function outcomeOf(call: SettledCall, event: AuditEvent, params: Params):
 
 /** The record of a draft. */
 export function recordOf(draft: Draft, codeOf: (params: Params) => string): AuditRecord {
-  return {
+  const record: { -readonly [Key in keyof AuditRecord]: AuditRecord[Key] } = {
     event: draft.event,
     request_id: draft.id,
-    ...(draft.parentId && { parent_id: draft.parentId }),
     tool_id: short(draft.toolId),
     actor_id: short(draft.actorId),
     timestamp: timeOf(draft.startedAt),
     params_hash: codeOf(draft.params),
     outcome: draft.outcome,
     stage: draft.stage,
-    ...(draft.via && { via: draft.via }),
     duration_ms: Math.round(draft.durationMs * 1000) / 1000,
   };
+  // Not by a spread, which takes as long as all the rest.
+  if (draft.parentId) record.parent_id = draft.parentId;
+  if (draft.via) record.via = draft.via;
+  return record;
 }
 
 let last = { ms: 0, text: new Date(0).toISOString() };

@@ -131,8 +131,11 @@ describe.skipIf(!hasChromium)("the page needs Chromium", patient, () => {
       expect(await focused(part)).toBe(value);
     };
     await keyboard.press("/");
+    // What was typed by half is answered too; what follows is about the last answer.
+    const last = page.waitForResponse((response) => response.request().postData()?.includes(query) ?? false);
     await keyboard.type(query);
-    await page.locator(".hit").nth(2).waitFor();
+    await (await last).finished();
+    for (const column of [1, 2]) await page.locator(`.column:nth-of-type(${column}) .hit`).nth(2).waitFor();
     await keyboard.press("ArrowDown");
     await keyboard.press("ArrowDown");
     await keyboard.press("Enter");
