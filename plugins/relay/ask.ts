@@ -1,33 +1,15 @@
-import {
-  type Actor,
-  type CallInput,
-  type Gateway,
-  GatewayError,
-  isJsonObject,
-  type JsonObject,
-  type Tool,
-} from "../../core/mod.ts";
-import type { Client } from "../serve/client.ts";
-import { RESOURCE_NOT_FOUND } from "../serve/resources.ts";
+import { type Gateway, GatewayError, isJsonObject, type JsonObject, type Tool } from "../../core/mod.ts";
+import { RESOURCE_NOT_FOUND, type ReadOptions } from "../serve/resources.ts";
 import { UPSTREAM_ERROR } from "../upstreams/errors.ts";
 import { impliedTool, type UpstreamMethod } from "../upstreams/mod.ts";
 import { REQUEST_REFUSED } from "./errors.ts";
-
-/** Who asks, and what came with it. */
-export interface AskOptions {
-  readonly actor?: Actor | undefined;
-  readonly signal?: AbortSignal | undefined;
-  readonly client?: Client | undefined;
-  readonly input?: CallInput | undefined;
-  readonly meta?: Readonly<JsonObject> | undefined;
-}
 
 /** Asks a server for something besides its tools, and returns the answer as it came. */
 export type Ask = (
   server: string,
   method: UpstreamMethod,
   params: JsonObject,
-  options: AskOptions,
+  options: ReadOptions,
 ) => Promise<JsonObject>;
 
 const INVALID_PARAMS = -32602;

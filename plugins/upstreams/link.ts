@@ -1,4 +1,5 @@
 import { GatewayError, type JsonObject, type ToolResult } from "../../core/mod.ts";
+import { createIdle } from "./_idle.ts";
 import { isUnsent } from "./_mcp-errors.ts";
 import { createTurns, untilGivenUp, type Waiter } from "./_turns.ts";
 import { createWatching } from "./_watching.ts";
@@ -76,14 +77,19 @@ export function createLink(options: LinkOptions): Link {
   let notBefore = 0;
   let lastFailure: GatewayError | undefined;
   let proven = false;
-  let idleTimer: ReturnType<typeof setTimeout> | undefined;
-  let idleSince = 0;
   /** Those who wait for the connection to be over. */
   const bereft: (() => void)[] = [];
   const watching = createWatching({
     connect: async () => upstream ?? connect(),
     waitMs: () => Math.max(FIRST_WAIT_MS, retryInMs()),
     onMissed: (uri) => options.onResourceUpdated?.(uri),
+  });
+
+  const idle = createIdle({
+    idleMs,
+    isOpen: () => upstream !== undefined && !life.signal.aborted,
+    isUsed: () => turns.taken > 0 || watching.isNeeded,
+    onIdle: () => drop("It was not used for a while; it is opened again when it is needed."),
   });
 
   return {
@@ -165,7 +171,7 @@ export function createLink(options: LinkOptions): Link {
 
   function leave(): void {
     turns.give();
-    if (turns.taken === 0) rest();
+    if (turns.taken === 0) idle.rest();
   }
 
   function retryInMs(): number {
@@ -225,13 +231,13 @@ export function createLink(options: LinkOptions): Link {
     setState("connected", "It is connected.");
     if (watching.isNeeded) void watching.use(own).catch(() => {});
     // Whoever it was opened for may have given up meanwhile.
-    rest();
+    idle.rest();
     if (endedBecause !== undefined) onClosed(endedBecause);
     return own;
   }
 
   function onClosed(why: string): void {
-    stopIdleTimer();
+    idle.stop();
     // Something may be left of it: what a process has started, say.
     ending = upstream?.close();
     upstream = undefined;
@@ -250,31 +256,8 @@ export function createLink(options: LinkOptions): Link {
     return error;
   }
 
-  /** A timer for each pause would cost every call two: the one that runs looks when the last pause began. */
-  function rest(): void {
-    idleSince = performance.now();
-    if (!idleTimer) armIdleTimer(idleMs);
-  }
-
-  function armIdleTimer(ms: number): void {
-    if (!upstream || life.signal.aborted) return;
-    idleTimer = setTimeout(() => {
-      idleTimer = undefined;
-      if (turns.taken > 0 || watching.isNeeded) return;
-      const left = Math.ceil(idleSince + idleMs - performance.now());
-      if (left > 0) armIdleTimer(left);
-      else drop("It was not used for a while; it is opened again when it is needed.");
-    }, ms);
-    idleTimer.unref?.();
-  }
-
-  function stopIdleTimer(): void {
-    clearTimeout(idleTimer);
-    idleTimer = undefined;
-  }
-
   function drop(why: string): void {
-    stopIdleTimer();
+    idle.stop();
     if (!upstream) return;
     ending = upstream.close();
     upstream = undefined;
