@@ -65,12 +65,13 @@ async function firstSearch(home: string, file: string, tools: number): Promise<S
   return sample;
 }
 
-/** A config of so many servers that are in the snapshot, and so many that never answer and are not. */
+/** A config of so many servers that are in the snapshot, and so many that never answer and are not, with more in it. */
 export async function prepareCatalog(
   home: string,
   name: string,
   known: number,
   dead: number,
+  more: object = {},
 ): Promise<string> {
   const folder = join(home, name);
   await mkdir(folder);
@@ -80,7 +81,7 @@ export async function prepareCatalog(
     mcpServers[`server-${index}`] = { command: "true", args: [String(index)] };
   for (let index = 0; index < dead; index++)
     mcpServers[`dead-${index}`] = { command: "sleep", args: [String(1000 + index)] };
-  await writeFile(file, JSON.stringify({ mcpServers }));
+  await writeFile(file, JSON.stringify({ mcpServers, ...more }));
 
   const keeper = await createGateway({ plugins: [cache({ folder: join(home, "cache") })] });
   if (!keeper.services.cache) throw new Error("There is no cache.");
