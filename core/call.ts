@@ -120,7 +120,8 @@ export class Call extends Cancellation {
     this.parent = parent;
     this.actor = request.actor ?? parent?.actor ?? localUser;
     this.meta = request.meta ?? parent?.meta ?? noMeta;
-    this.notes = request.notes ?? {};
+    // A copy: whoever calls twice with the same ones must not make one call take the other's for its own.
+    this.notes = { ...request.notes };
     this.input = request.input ?? parent?.input;
     this.#onProgress = request.onProgress ?? parent?.report.bind(parent);
   }

@@ -1,9 +1,10 @@
 import type { Call, SettledCall } from "../../core/mod.ts";
 import type { AuditEvent, AuditRecord } from "./sink.ts";
 
-/** The arguments of a call, and their code once a record of it was made. */
+/** The arguments of a call, as canonical JSON: they may be others when a record is made. */
 export interface Params {
-  readonly args: unknown;
+  readonly text: string;
+  /** Their code, once there is a record. */
   code?: string;
 }
 

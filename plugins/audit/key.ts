@@ -31,14 +31,19 @@ export function installationKey(file: string): Buffer {
 
 /** Makes what codes arguments under a key: the HMAC of their canonical JSON. */
 export function paramsHasher(key: Buffer): (args: unknown) => string {
+  const hash = textHasher(key);
+  return (args) => hash(canonicalJson(args));
+}
+
+/** The same for whoever has their canonical JSON already. */
+export function textHasher(key: Buffer): (text: string) => string {
   if (typeof crypto.hash !== "function") {
-    return (args) => crypto.createHmac("sha256", key).update(canonicalJson(args)).digest("hex");
+    return (text) => crypto.createHmac("sha256", key).update(text).digest("hex");
   }
   // An HMAC is two hashes. In one go each, in memory that is there, they take a twentieth of the time on Node 24.
   const inner = padded(key, 0x36, SHORT);
   const outer = padded(key, 0x5c, HASH);
-  return (args) => {
-    const text = canonicalJson(args);
+  return (text) => {
     // No character of JavaScript takes more than three bytes.
     const bytes =
       text.length * 3 <= SHORT

@@ -9,6 +9,7 @@ import {
   type MaybePromise,
   type PluginFactory,
 } from "../../core/mod.ts";
+import { canonicalJson } from "../guard/canonical.ts";
 import type {} from "../guard/mod.ts";
 import { policyOf } from "../guard/policy.ts";
 import { stateFolder } from "../state/folders.ts";
@@ -17,7 +18,7 @@ import { createRecorder } from "./_recorder.ts";
 import { AUDIT_UNAVAILABLE } from "./errors.ts";
 import { fileSink } from "./file.ts";
 import { folderSink } from "./folder.ts";
-import { installationKey, paramsHasher } from "./key.ts";
+import { installationKey, textHasher } from "./key.ts";
 import type { AuditSink } from "./sink.ts";
 
 export { AUDIT_UNAVAILABLE } from "./errors.ts";
@@ -83,10 +84,10 @@ export const audit: PluginFactory<"audit", AuditOptions, Settings> = definePlugi
     });
     /** Of a call whose execution was recorded, its arguments as they were then. */
     const begun = Symbol("toolpipe audit");
-    let hasher: ReturnType<typeof paramsHasher> | undefined;
+    let hasher: ReturnType<typeof textHasher> | undefined;
     const codeOf = (params: Params): string => {
-      hasher ??= paramsHasher(keyOf(gateway));
-      params.code ??= hasher(params.args);
+      hasher ??= textHasher(keyOf(gateway));
+      params.code ??= hasher(params.text);
       return params.code;
     };
 
@@ -99,7 +100,11 @@ export const audit: PluginFactory<"audit", AuditOptions, Settings> = definePlugi
         const params = call.notes[begun] as Params | undefined;
         const wasExecuted =
           call.ok || params !== undefined || (call.tool?.builtin && call.stage === "execute");
-        const draft = outcomeOf(call, wasExecuted ? "outcome" : "denial", params ?? { args: call.args });
+        const draft = outcomeOf(
+          call,
+          wasExecuted ? "outcome" : "denial",
+          params ?? { text: canonicalJson(call.args) },
+        );
         const risk = riskOf(call);
         const writing = recorder.write(() => recordOf(draft, codeOf), patience[risk]);
         return risk === "high" ? writing.safe.then(() => {}) : writing.room;
@@ -109,7 +114,7 @@ export const audit: PluginFactory<"audit", AuditOptions, Settings> = definePlugi
 
     /** Returns what the call has to wait for. */
     function begin(call: Call): MaybePromise<void> {
-      const params: Params = { args: call.args };
+      const params: Params = { text: canonicalJson(call.args) };
       call.notes[begun] = params;
       const draft = intentOf(call, params);
       const risk = riskOf(call);

@@ -89,8 +89,10 @@ export function createCache({ storage, onTrouble, now = Date.now }: CacheParts):
       return kept?.bytes;
     },
     async setBytes(key, bytes, ttlMs) {
-      const packed = packBytes(key, { bytes, expires: expiryOf(ttlMs) });
-      await attempt(async () => storage?.setItemRaw(nameOf(key), packed, forgetting(ttlMs)));
+      await attempt(async () => {
+        const packed = packBytes(key, { bytes, expires: expiryOf(ttlMs) });
+        await storage?.setItemRaw(nameOf(key), packed, forgetting(ttlMs));
+      });
     },
     async clear(key) {
       if (key === undefined) memory.clear();

@@ -94,6 +94,15 @@ const options = v.strictObject({
   history: v.optional(historyOptions),
 });
 
+/** Has a ranker take in what was kept. Whatever is wrong with that, the tools are still there to be read. */
+function take(ranker: Ranker, bytes: Uint8Array): void {
+  try {
+    ranker.keeping?.load(bytes);
+  } catch {
+    // Written by another version, or by somebody else.
+  }
+}
+
 /** Lets other plugins and meta-tools search the catalog. What has changed is taken in when it is next asked. */
 export const search: PluginFactory<"search", SearchOptions> = definePlugin({
   name: "search",
@@ -110,7 +119,7 @@ export const search: PluginFactory<"search", SearchOptions> = definePlugin({
       const parts = { cache, onTrouble: gateway.report };
       const made = typeof ranker === "string" ? await rankerNamed(ranker, given, parts) : ranker;
       const bytes = await kept;
-      if (bytes) made.keeping?.load(bytes);
+      if (bytes) take(made, bytes);
       const update = updater(gateway, made);
       const current: Ranker = {
         name: made.name,

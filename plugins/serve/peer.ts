@@ -123,12 +123,7 @@ export function createPeer(parts: PeerParts): Peer {
       const handler = Object.hasOwn(handlers, method) ? handlers[method] : undefined;
       const modern = modernVersionOf(params) !== undefined;
       if (!handler || (modern && method === "initialize")) throw notFound(method);
-      const succeed = (result: object): void => {
-        // The older era knows no such answers, and whoever asks has to ask by a request.
-        if (!modern && isQuestions(result)) fail(cannot("input_required", {}));
-        else
-          finish(request, { jsonrpc: "2.0", id: request.id, result: modern ? modernResult(result) : result });
-      };
+      const succeed = (result: object): void => finish(request, answerOf(request.id, result, modern));
       const answering = modern
         ? modernly(handler, request, method, params)
         : (handler(params, legacyHandling(request, params)) as MaybePromise<object>);
@@ -203,6 +198,17 @@ function effectOf(request: Underway): () => void {
   return () => {
     request.hasEffects = true;
   };
+}
+
+/** The message that a request is answered with; of a result that cannot be looked at, an error. */
+function answerOf(id: Id, result: object, modern: boolean): object {
+  try {
+    // The older era knows no such answers, and whoever asks has to ask by a request.
+    if (!modern && isQuestions(result)) throw cannot("input_required", {});
+    return { jsonrpc: "2.0", id, result: modern ? modernResult(result) : result };
+  } catch (thrown) {
+    return errorOf(id, thrown);
+  }
 }
 
 function errorOf(id: Id | null, thrown: unknown): object {

@@ -73,7 +73,8 @@ export function directCalls(parts: DirectParts): DirectCalls {
     hear(method, params) {
       if (method !== "notifications/progress") return false;
       const { progressToken, ...progress } = params;
-      const request = [...requests].find(({ id }) => id === progressToken);
+      // Some servers make a text of it.
+      const request = [...requests].find(({ id }) => id === Number(progressToken));
       if (request && isProgress(progress)) request.options.onProgress?.(progress);
       return request !== undefined;
     },

@@ -98,6 +98,7 @@ async function open(
   transport.prepare?.();
   // Costs a tenth of a second, so nobody pays for it who connects to nothing.
   const { Client } = await import("@modelcontextprotocol/client");
+  if (signal?.aborted) throw cancelledBy(signal);
   const timeout = Math.max(1, Math.ceil(timeoutMs));
   const client = new Client(clientInfo, {
     capabilities,

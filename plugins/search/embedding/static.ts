@@ -14,6 +14,9 @@ export function staticEmbedder(file: URL = weightFile): Embedder {
       if (isForTools) model.check();
       return model;
     } catch (cause) {
+      // A whole one may be put in its place.
+      models.get(file.href)?.close();
+      models.delete(file.href);
       const isMissing = (cause as NodeJS.ErrnoException).code === "ENOENT";
       throw unavailable("static", `its weight file is ${isMissing ? "missing" : "damaged"}`, cause);
     }

@@ -10,6 +10,8 @@ export interface Toolvec {
   readonly hash: string;
   /** Throws where the weights that tools need are damaged. */
   check(): void;
+  /** Lets go of the file. */
+  close(): void;
   /** How likely a tool of this cosine is the right one, by itself. */
   relevance(cosine: number): number;
   /** A vector of length 1, or of nothing but zeros for a text without a word that is known. */
@@ -42,6 +44,7 @@ export function toolvec(file: URL = weightFile): Toolvec {
     dimensions,
     hash,
     check: () => void weights.allVectors(),
+    close: weights.close,
     relevance: (cosine) => 1 / (1 + Math.exp((middle - cosine) * steepness)),
     query(text) {
       const sum = new Float32Array(dimensions);

@@ -20,7 +20,7 @@ import { fieldNames } from "./words.ts";
 export interface Weights {
   readonly dimensions: number;
   readonly rows: number;
-  /** Changes with everything that changes a vector, and with the file. */
+  /** Changes with everything that changes a vector. */
   readonly hash: string;
   readonly middle: number;
   readonly steepness: number;
@@ -32,6 +32,7 @@ export interface Weights {
   rowVectors(rows: readonly number[]): Int8Array;
   /** The vectors of all rows; throws where the file is damaged. Held only as long as somebody uses them. */
   allVectors(): Int8Array;
+  close(): void;
 }
 
 const MAGIC = "TOOLVEC1";
@@ -42,8 +43,7 @@ const MOST_KEPT_ROWS = 2_000;
 
 /**
  * Reads all but the vectors; throws where the file is missing, of another version or not of the length it should
- * have. Whether it is whole is known only once all vectors are read, as they are for the first tools: what is kept
- * of these is kept under the hash, so that a file by which tools have their vectors has once been found whole.
+ * have. Whether it is whole is known only once all vectors are read, as they are for tools of which none are kept.
  */
 export function readWeights(file: URL): Weights {
   if (endianness() !== "LE") throw new Error("This machine stores numbers in the other order.");
@@ -59,7 +59,7 @@ export function readWeights(file: URL): Weights {
 
 function weightsIn(handle: number): Weights {
   const read = reader(handle);
-  const { size, mtimeMs } = fstatSync(handle);
+  const { size } = fstatSync(handle);
   const head = read(0, HEAD);
   if (Buffer.from(head).toString("latin1", 0, MAGIC.length) !== MAGIC)
     throw new Error("It is not a weight file of this version.");
@@ -73,13 +73,14 @@ function weightsIn(handle: number): Weights {
   return {
     dimensions,
     rows,
-    hash: `${digest}:${size}:${mtimeMs}`,
+    hash: digest,
     middle,
     steepness,
     fields: new Float32Array(head, begin + 16, fieldNames.length),
     hashes: new Uint32Array(tables, 0, rows),
     queryFactors: new Float32Array(tables, rows * 4, rows),
     toolFactors: new Float32Array(tables, rows * 8, rows),
+    close: () => closeSync(handle),
     rowVectors: rowReader(read, vectorsAt, dimensions),
     allVectors: heldLoosely(() => {
       const all = read(begin, size - begin);

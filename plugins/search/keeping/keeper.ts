@@ -35,8 +35,8 @@ export function createKeeper(cache: Cache, owner: string, delayMs: number = WRIT
     const keeping = waiting;
     waiting = undefined;
     if (!keeping) return writing;
-    const bytes = keeping.save();
-    if (bytes.length > MOST_BYTES) return writing;
+    const bytes = bytesOf(keeping);
+    if (!bytes || bytes.length > MOST_BYTES) return writing;
     // One after another: of two at once, the older could be the last to be done.
     writing = writing.then(() => cache.setBytes(key, bytes, KEEP_MS));
     return writing;
@@ -52,4 +52,13 @@ export function createKeeper(cache: Cache, owner: string, delayMs: number = WRIT
     },
     close: flush,
   };
+}
+
+/** A ranker of somebody else may fail at it, and is none the worse for that. */
+function bytesOf(keeping: Keeping): Uint8Array | undefined {
+  try {
+    return keeping.save();
+  } catch {
+    return undefined;
+  }
 }

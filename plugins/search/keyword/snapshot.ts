@@ -67,7 +67,7 @@ export function remember(bytes: Uint8Array, into: Terms): Remembered | undefined
   const texts = header.terms === "" ? [] : header.terms.split(SEPARATOR);
   const known = segmentsOf(header, read.blocks);
   const [starts, entries] = read.blocks.slice(4).map(numbersIn);
-  if (!starts || !entries) return;
+  if (!starts || !entries || !isRising(starts, entries.length)) return;
   // A dictionary that is empty takes all terms under the numbers they have, and no entry need be changed.
   const isAdopted = into.size === 0;
   if (isAdopted) for (const text of texts) into.addTerm(text);
@@ -82,6 +82,7 @@ export function remember(bytes: Uint8Array, into: Terms): Remembered | undefined
       // Once is enough: what was taken in is in the index, and what was not will not be again.
       known.delete(server);
       if (found.digest !== digestOf(tools) || found.lengths.length !== tools.length * FIELDS) return;
+      if (!isRising(found.starts, found.entries.length)) return;
       if (numberedFor !== terms) {
         numberedFor = terms;
         numbers = new Int32Array(texts.length).fill(UNKNOWN);
@@ -101,6 +102,11 @@ export function remember(bytes: Uint8Array, into: Terms): Remembered | undefined
 
 interface Known extends Omit<Segment, "tools"> {
   readonly digest: string;
+}
+
+/** Whether numbers lead from one part of so many entries to the next: others could be followed for hours. */
+function isRising(starts: Uint32Array, end: number): boolean {
+  return starts.every((start, at) => start <= end && start >= (starts[at - 1] ?? 0));
 }
 
 function numbersIn({ buffer, byteOffset, byteLength }: Uint8Array<ArrayBuffer>): Uint32Array {

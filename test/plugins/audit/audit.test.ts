@@ -271,3 +271,44 @@ test("a sink that throws at once is no different", async () => {
   expect(errors).toHaveLength(1);
   expect(errors[0]?.message).not.toContain(secret);
 });
+
+test("the code of arguments is that of what was executed, whatever becomes of the object afterwards", async () => {
+  const file = join(await temporaryFolder(), "audit.jsonl");
+  const tool = {
+    name: "t",
+    inputSchema: { type: "object" },
+    run(args: Record<string, unknown>) {
+      args["self"] = args;
+      return textResult("");
+    },
+  };
+  const gateway = await createGateway({ plugins: [audit({ file }), localTools("s", { id: "s" }, [tool])] });
+  for (const path of ["a", "b"]) await gateway.run({ tool: "s:t", args: { path } });
+  const reused: Record<string, unknown> = {};
+  for (const path of ["a", "b"]) {
+    delete reused["self"];
+    reused["path"] = path;
+    await gateway.run({ tool: "s:t", args: reused });
+  }
+  await gateway.close();
+  const records = (await readFile(file, "utf8"))
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as { event: string; params_hash: string });
+  const codes = records.map(({ params_hash }) => params_hash);
+  const [a, , b] = codes;
+  expect(a).not.toBe(b);
+  expect(codes).toEqual([a, a, b, b, a, a, b, b]);
+  expect(records.map(({ event }) => event)).toEqual(Array(4).fill(["intent", "outcome"]).flat());
+});
+
+test("calls with the same notes are recorded each for itself", async () => {
+  const sink = memorySink();
+  const tool = { name: "t", inputSchema: { type: "object" }, run: () => textResult("") };
+  const gateway = await createGateway({ plugins: [audit({ sink }), localTools("s", { id: "s" }, [tool])] });
+  const notes = {};
+  for (const path of ["a", "b"]) await gateway.run({ tool: "s:t", args: { path }, notes });
+  await gateway.close();
+  expect(sink.records.map(({ event }) => event)).toEqual(["intent", "outcome", "intent", "outcome"]);
+  expect(new Set(sink.records.map(({ params_hash }) => params_hash)).size).toBe(2);
+});

@@ -138,4 +138,15 @@ describe("weights that cannot be used", () => {
     );
     expect(more).toEqual([]);
   });
+
+  test("a file that was damaged is read again once it is whole", async () => {
+    const whole = await readFile(weightFile);
+    const file = pathToFileURL(join(await temporaryFolder(), "toolvec.bin"));
+    await writeFile(file, whole.with(5_000_000, (whole.at(5_000_000) ?? 0) ^ 1));
+    const embedder = staticEmbedder(file);
+    const tools = [tool("a:read_file", "Reads a file.")];
+    expect(() => embedder.embedTools(tools)).toThrow("damaged");
+    await writeFile(file, whole);
+    expect(embedder.embedTools(tools)).toEqual(staticEmbedder().embedTools(tools));
+  });
 });

@@ -3,6 +3,7 @@ import { createGateway, type Gateway } from "../../../core/mod.ts";
 import { type Cache, cache, createCache, fileStorage } from "../../../plugins/cache/mod.ts";
 import { type Embedder, embeddingVoice, staticEmbedder } from "../../../plugins/search/embedding.ts";
 import { fusionRanker } from "../../../plugins/search/fusion.ts";
+import { writeBlocks } from "../../../plugins/search/keeping/blocks.ts";
 import { createKeeper } from "../../../plugins/search/keeping/keeper.ts";
 import type { Keeping } from "../../../plugins/search/keeping/keeping.ts";
 import { search } from "../../../plugins/search/mod.ts";
@@ -117,6 +118,40 @@ describe("what was read of tools", () => {
   });
 });
 
+test.each<[string, (mark: string) => Uint8Array]>([
+  ["nothing", () => new Uint8Array(0)],
+  ["a header that is none", (mark) => writeBlocks(mark, null, [])],
+  ["too few blocks", (mark) => writeBlocks(mark, { terms: "", slots: 1, servers: [["a", "", 0, 5, 5]] }, [])],
+  [
+    "numbers that lead nowhere",
+    (mark) =>
+      writeBlocks(mark, { terms: "read", slots: 1, servers: [] }, [
+        [],
+        [],
+        [],
+        [],
+        [Uint32Array.of(0, 0xffffffff)],
+        [Uint32Array.of(1)],
+      ]),
+  ],
+])("what was kept, and is whole, but holds %s, costs no search", async (_what, make) => {
+  const folder = await temporaryFolder();
+  const kept = createCache({ storage: fileStorage(folder), onTrouble: fail });
+  const marks = ["toolpipe-keyword-2", "toolpipe-vectors-1"];
+  const voices = writeBlocks(
+    "toolpipe-voices-1",
+    ["keyword", "embedding"],
+    marks.map((mark) => [make(mark)]),
+  );
+  for (const bytes of [voices, make("toolpipe-voices-1")]) {
+    await createKeeperWith(kept, process.cwd(), bytes);
+    const { gateway, answers } = await start(folder, { a: "" });
+    const whole = await start(await temporaryFolder(), { a: "" });
+    expect(await answers()).toEqual(await whole.answers());
+    await gateway.close();
+  }
+});
+
 describe("a keeper", () => {
   test("writes once for all that is searched within a moment, and not before", async () => {
     vi.useFakeTimers();
@@ -128,6 +163,19 @@ describe("a keeper", () => {
     expect(writes()).toBe(0);
     await vi.advanceTimersByTimeAsync(1);
     expect(writes()).toBe(1);
+    await keeper.close();
+    expect(writes()).toBe(1);
+  });
+
+  test("is none the worse for a ranker that cannot say what it has read", async () => {
+    const { cache: kept, writes } = counting();
+    const keeper = createKeeper(kept, "config", 0);
+    const broken = (): never => {
+      throw new Error("There is nothing to be saved.");
+    };
+    keeper.note({ ...keepingOf(100), save: broken }, 100);
+    await keeper.close();
+    keeper.note(keepingOf(100), 100);
     await keeper.close();
     expect(writes()).toBe(1);
   });

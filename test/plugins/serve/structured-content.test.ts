@@ -69,3 +69,34 @@ test("a client of the older era is promised only structure that is an object", a
   expect(await promised({})).toEqual(["thing"]);
   expect(await promised(modern)).toEqual(["list", "word", "thing"]);
 });
+
+test.each([
+  ["older", {}],
+  ["newer", modern],
+])(
+  "a result that cannot be looked at is an error of its request in the %s era, and of no other",
+  async (_, more) => {
+    const run = (): ToolResult => ({
+      content: [],
+      get structuredContent() {
+        throw new Error("There is nothing here.");
+      },
+    });
+    const tools = [{ name: "odd", inputSchema: { type: "object" }, run }];
+    const client = await connectStdio({
+      preset: definePreset({
+        name: "odd",
+        plugins: [localTools("odd", { id: "odd" }, tools)],
+        tools: [],
+        describe: ({ catalog }) => catalog.tools(),
+      }),
+      plugins: [],
+      options: {},
+    });
+    for (let time = 0; time < 2; time++) {
+      const { error, result } = await client.request("tools/call", { name: "odd", ...more });
+      expect(error ?? (result as JsonObject)["isError"]).toBeTruthy();
+    }
+    expect((await client.request("tools/list", more))["result"]).toMatchObject({ tools: [{ name: "odd" }] });
+  },
+);

@@ -55,10 +55,11 @@ test("progress reaches its request while that is under way, and only what is pro
   expect(hear({ progressToken: id, progress: 1, total: 2, message: "half" })).toBe(true);
   expect(hear({ progressToken: id, progress: "much" })).toBe(true);
   expect(hear({ progressToken: 7, progress: 1 })).toBe(false);
+  expect(hear({ progressToken: String(id), progress: 1.5 })).toBe(true);
   waiting.answered({});
   await answer;
   expect(hear({ progressToken: id, progress: 2 })).toBe(false);
-  expect(reports).toEqual([{ progress: 1, total: 2, message: "half" }]);
+  expect(reports).toEqual([{ progress: 1, total: 2, message: "half" }, { progress: 1.5 }]);
 });
 
 test.each(["a signal", "its call"])(

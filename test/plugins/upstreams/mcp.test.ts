@@ -67,6 +67,16 @@ describe("a connection that does not come about", () => {
     const late = connectStdio(faulty("ok"), { name: "slow", signal: controller.signal });
     await expect(late).rejects.toMatchObject({ code: "CANCELLED" });
   });
+
+  test("can be called off at once, before anything was heard of the server", async () => {
+    const controller = new AbortController();
+    const began = performance.now();
+    const options = { name: "slow", signal: controller.signal, startTimeoutMs: 60_000 };
+    const connecting = connectStdio(faulty("hanginit"), options);
+    controller.abort();
+    await expect(connecting).rejects.toMatchObject({ code: "CANCELLED" });
+    expect(performance.now() - began).toBeLessThan(30_000);
+  });
 });
 
 describe("the two eras", () => {
