@@ -164,7 +164,7 @@ export const upstreams: PluginFactory<
       const before = fleet?.status(server);
       if (!before) return;
       // What it has said may still be on its way into the catalog.
-      if (before.listedAt !== undefined) return fleet?.published(server)?.catch(() => {});
+      if (before.listedAt !== undefined) return service.published(server);
       // One that has just failed is not started again for every call.
       if (before.status !== "error" || fleet?.link(server)?.retryInMs === 0) await fleet?.ask(server);
       const after = fleet?.status(server);

@@ -27,6 +27,8 @@ export interface Upstreams {
   recheck(server: string): Promise<void>;
   /** Resolves once no server is being asked for its tools. */
   settled(): Promise<void>;
+  /** Resolves once what a server has said so far is in the catalog; plugins may look at it for a while. */
+  published(server: string): Promise<void>;
   /** Wants to hear of changes of these resources of a server, and of no others. */
   watch(server: string, uris: readonly string[]): Promise<void>;
   /** Tells of what servers have besides their tools; to be called before they are read, in a plugin's setup. */
@@ -63,6 +65,11 @@ export function createService(gateway: Gateway, fleetNow: () => Fleet | undefine
     },
     async settled() {
       await fleetNow()?.settled();
+    },
+    async published(server) {
+      await fleetNow()
+        ?.published(server)
+        ?.catch(() => {});
     },
     async watch(server, uris) {
       const link = fleetNow()?.link(server);

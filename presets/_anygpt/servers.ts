@@ -85,20 +85,22 @@ export function pendingServers(gateway: Gateway): string[] {
 export async function firstListing(gateway: Gateway, waitMs: number): Promise<void> {
   if (gateway.catalog.tools().length > 0) return;
   const { upstreams } = gateway.services;
-  const pending = pendingServers(gateway);
-  if (!upstreams || pending.length === 0) return;
+  if (!upstreams) return;
+  const asked = pendingServers(gateway).map((name) => upstreams.refresh(name));
+  const said = upstreams.statuses().map(({ name }) => upstreams.published(name));
   let timer: ReturnType<typeof setTimeout> | undefined;
   const enough = new Promise<void>((resolve) => {
     timer = setTimeout(resolve, waitMs);
   });
-  await Promise.race([Promise.all(pending.map((name) => upstreams.refresh(name))), enough]);
+  await Promise.race([Promise.all([...asked, ...said]), enough]);
   clearTimeout(timer);
 }
 
-/** Asks a server whose tools were never read. */
+/** Asks a server whose tools were never read. What one has just said may still be on its way into the catalog. */
 export async function learnOf(gateway: Gateway, server: string): Promise<void> {
   const { upstreams } = gateway.services;
   const status = upstreams?.status(server);
-  if (!status || status.listedAt !== undefined) return;
-  if (status.status !== "needs-approval" && !status.config.disabled) await upstreams?.refresh(server);
+  if (!status) return;
+  if (status.listedAt !== undefined) await upstreams?.published(server);
+  else if (status.status !== "needs-approval" && !status.config.disabled) await upstreams?.refresh(server);
 }

@@ -78,7 +78,7 @@ export async function run({ home, seconds, seed }: RunOptions): Promise<Report> 
   }
   for (const { name, pid } of await leftOver(word)) {
     faults.push(`${name} runs on after its gateway has ended`);
-    process.kill(pid, "SIGKILL");
+    end(pid);
   }
   const gateways = subjects.map(({ name }) => ({
     name,
@@ -139,7 +139,16 @@ async function untilListed(subject: Subject): Promise<void> {
 }
 
 function killServer(word: string, server: string): void {
-  for (const { pid, name } of processesOf(word)) if (name === server) process.kill(pid, "SIGKILL");
+  for (const { pid, name } of processesOf(word)) if (name === server) end(pid);
+}
+
+/** It may have ended by itself meanwhile. */
+function end(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch (thrown) {
+    if ((thrown as NodeJS.ErrnoException).code !== "ESRCH") throw thrown;
+  }
 }
 
 /** Servers whose gateway is not their parent any more. */
