@@ -29,27 +29,21 @@ export function createAsk(gateway: Gateway): Ask {
 
   return async (server, method, params, { actor, signal, client, input, meta }) => {
     const bound = toolFor(server, method);
-    // One of its own: by it the client is found again.
-    const own = { ...meta };
-    const giveBack = client && gateway.services.clients?.lend(own, client);
-    try {
-      const settled = await gateway.run({
-        tool: bound.id,
-        bound,
-        args: params,
-        meta: own,
-        ...(actor && { actor }),
-        ...(signal && { signal }),
-        ...(input && { input }),
-      });
-      if (!settled.ok) throw refusal(settled.error, method, params);
-      // Its answer shows a call, and has no place in that of another request.
-      if (settled.via === "dry run") throw notMade(bound);
-      const { structuredContent } = settled.result;
-      return isJsonObject(structuredContent) ? structuredContent : {};
-    } finally {
-      giveBack?.();
-    }
+    const settled = await gateway.run({
+      tool: bound.id,
+      bound,
+      args: params,
+      actor,
+      signal,
+      input,
+      meta: meta ?? {},
+      notes: client && gateway.services.clients?.notesFor(client),
+    });
+    if (!settled.ok) throw refusal(settled.error, method, params);
+    // Its answer shows a call, and has no place in that of another request.
+    if (settled.via === "dry run") throw notMade(bound);
+    const { structuredContent } = settled.result;
+    return isJsonObject(structuredContent) ? structuredContent : {};
   };
 }
 

@@ -1,4 +1,11 @@
-import { type Call, defineError, type ErrorKind, type Gateway, type JsonObject } from "../../core/mod.ts";
+import {
+  type Call,
+  type CallNotes,
+  defineError,
+  type ErrorKind,
+  type Gateway,
+  type JsonObject,
+} from "../../core/mod.ts";
 
 /** What a client can be asked for while one of its requests is under way. */
 export type ClientCapability = "elicitation" | "sampling" | "roots";
@@ -66,11 +73,8 @@ export interface Clients {
    * is asked ends with the call, and the time that it takes to answer is not the tool's.
    */
   of(call: Call): Client | undefined;
-  /**
-   * Makes a client that of a call which is about to be made for it, by the metadata of its request, which must be no
-   * other's; returns what ends that.
-   */
-  lend(meta: Readonly<JsonObject>, client: Client): () => void;
+  /** What a call that is made for a client has to be given as its notes, so that the client is found again. */
+  notesFor(client: Client): CallNotes;
   /** Whether there may be several at once, so that what a server keeps of one must not be asked for. */
   readonly isShared?: boolean | undefined;
 }

@@ -73,6 +73,14 @@ interface Caller {
 /** Where it is found. */
 const callerNote = Symbol("toolpipe caller");
 
+function notesOf(caller: Caller): CallNotes {
+  return { [callerNote]: caller };
+}
+
+function callerOf(call: Call): Caller | undefined {
+  return outermost(call).notes[callerNote] as Caller | undefined;
+}
+
 /** Calls that go on though their clients have gone. */
 const MAX_ADOPTED = 100;
 
@@ -80,12 +88,6 @@ const MAX_ADOPTED = 100;
 export function createFront({ isShared = false }: { readonly isShared?: boolean } = {}): Front {
   const lists = createListChanges(() => gateway);
   const tools = createShownTools(() => lists.tell("tools"));
-  /** By the metadata of a request, which is its own: its call is made by the gateway, and not known here. */
-  const callers = new Map<object, Caller>();
-  const callerOf = (call: Call): Caller | undefined => {
-    const { notes, meta } = outermost(call);
-    return (notes[callerNote] as Caller | undefined) ?? callers.get(meta);
-  };
   const watching = createWatching(
     () => gateway?.services.resources,
     (error) => gateway?.report(error),
@@ -99,10 +101,7 @@ export function createFront({ isShared = false }: { readonly isShared?: boolean 
       setup(own) {
         const clients: Clients = {
           of: clientsFor(own, (call) => callerOf(call)?.client),
-          lend(meta, client) {
-            callers.set(meta, { onEffect: undefined, client });
-            return () => callers.delete(meta);
-          },
+          notesFor: (client) => notesOf({ client, onEffect: undefined }),
           isShared,
         };
         own.services.clients = clients;
@@ -138,7 +137,6 @@ export function createFront({ isShared = false }: { readonly isShared?: boolean 
         return Promise.reject(new GatewayError("TOOL_NOT_FOUND", `There is no tool "${name}".`));
       }
       const { results } = gateway.services;
-      const notes: CallNotes = { [callerNote]: { onEffect: options.onEffect, client } satisfies Caller };
       const request: CallRequest = {
         tool: tool.id,
         args,
@@ -147,7 +145,7 @@ export function createFront({ isShared = false }: { readonly isShared?: boolean 
         onProgress,
         input,
         meta,
-        notes,
+        notes: notesOf({ client, onEffect: options.onEffect }),
       };
       // A client refuses the answer of a tool with an output schema that is not structured, so that it is never cut, and
       // nothing else is answered in its place.

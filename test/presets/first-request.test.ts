@@ -1,9 +1,10 @@
 import { expect, onTestFinished, test, vi } from "vitest";
-import { createGateway, definePlugin, type JsonObject, type Preset } from "../../core/mod.ts";
+import { createGateway, type JsonObject, type Preset } from "../../core/mod.ts";
 import { anygpt } from "../../presets/anygpt.ts";
 import { gateway as gatewayPreset } from "../../presets/gateway.ts";
 import { temporaryFolder } from "../_helpers/temporary-folder.ts";
 import { faulty } from "../plugins/upstreams/_fixtures.ts";
+import { slowCatalog } from "../plugins/upstreams/_slow-catalog.ts";
 
 test.each<[string, Preset, string, JsonObject]>([
   ["execute_tool", anygpt, "execute_tool", { server: "words", tool: "echo", arguments: { text: "hello" } }],
@@ -14,34 +15,20 @@ test.each<[string, Preset, string, JsonObject]>([
 ])("%s waits for what its server has just said to be in the catalog", async (_, preset, name, args) => {
   vi.stubEnv("TOOLPIPE_HOME", await temporaryFolder());
   onTestFinished(() => void vi.unstubAllEnvs());
-  let isSeen = false;
-  let go = (): void => {};
-  const gate = new Promise<void>((resolve) => {
-    go = resolve;
-  });
-  const slow = definePlugin({
-    name: "slow",
-    setup: () => ({
-      async "tool:discover"({ builtin }) {
-        if (builtin) return;
-        isSeen = true;
-        await gate;
-      },
-    }),
-  });
+  const slow = slowCatalog();
   const { command, args: own } = faulty("ok");
   const gateway = await createGateway({
     preset,
-    plugins: [slow()],
+    plugins: [slow.plugin],
     options: { sources: { mcpServers: { words: { command, args: own } } } },
   });
   onTestFinished(() => gateway.close({ drainMs: 0 }));
-  await expect.poll(() => isSeen, { timeout: 20_000 }).toBe(true);
+  await expect.poll(slow.isReached, { timeout: 20_000 }).toBe(true);
   expect(gateway.catalog.tools("words")).toEqual([]);
   const tool = gateway.tools.find((each) => each.name === name);
   const call = gateway.run({ tool: tool?.id ?? "", args });
   await new Promise((resolve) => setTimeout(resolve, 50));
-  go();
+  slow.go();
   const settled = await call;
   expect(settled.ok && settled.result.isError !== true, JSON.stringify(settled)).toBe(true);
   expect(JSON.stringify(settled.ok && settled.result)).toMatch(/hello|echo/);

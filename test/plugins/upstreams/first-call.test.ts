@@ -1,27 +1,14 @@
 import { expect, onTestFinished, test } from "vitest";
-import { createGateway, definePlugin } from "../../../core/mod.ts";
+import { createGateway } from "../../../core/mod.ts";
 import { approvals } from "../../../plugins/approvals.ts";
 import { sources } from "../../../plugins/sources/mod.ts";
 import { memoryStore, state } from "../../../plugins/state/mod.ts";
 import { upstreams } from "../../../plugins/upstreams/mod.ts";
 import { faulty } from "./_fixtures.ts";
+import { slowCatalog } from "./_slow-catalog.ts";
 
 test("a call that comes while what its server said is on its way into the catalog waits for that", async () => {
-  let isSeen = false;
-  let go = (): void => {};
-  const gate = new Promise<void>((resolve) => {
-    go = resolve;
-  });
-  const slow = definePlugin({
-    name: "slow",
-    setup: () => ({
-      async "tool:discover"({ builtin }) {
-        if (builtin) return;
-        isSeen = true;
-        await gate;
-      },
-    }),
-  });
+  const slow = slowCatalog();
   const { command, args } = faulty("ok");
   const gateway = await createGateway({
     plugins: [
@@ -29,15 +16,15 @@ test("a call that comes while what its server said is on its way into the catalo
       approvals(),
       sources({ mcpServers: { words: { command, args } } }),
       upstreams(),
-      slow(),
+      slow.plugin,
     ],
   });
   onTestFinished(() => gateway.close({ drainMs: 0 }));
-  await expect.poll(() => isSeen, { timeout: 20_000 }).toBe(true);
+  await expect.poll(slow.isReached, { timeout: 20_000 }).toBe(true);
   expect(gateway.services.upstreams?.status("words")?.listedAt).toBeDefined();
   expect(gateway.catalog.tools("words")).toEqual([]);
   const call = gateway.run({ tool: "words:echo", args: { text: "hello" } });
   await new Promise((resolve) => setTimeout(resolve, 50));
-  go();
+  slow.go();
   expect(await call).toMatchObject({ ok: true });
 });
