@@ -17,7 +17,7 @@ const config: ViteUserConfig = defineConfig({
   },
   test: {
     include: ["test/**/*.test.ts"],
-    setupFiles: ["test/_helpers/seed.ts", "test/_helpers/own-home.ts"],
+    setupFiles: ["test/support/seed.ts", "test/support/own-home.ts"],
     testTimeout: 30_000,
     hookTimeout: 60_000,
     // Most tests wait for processes: a machine of two cores is not busy with one of them.

@@ -2,6 +2,7 @@ import { GatewayError } from "./errors.ts";
 import { kindOf } from "./json.ts";
 import { nearest } from "./nearest.ts";
 import type { Plugin } from "./plugin.ts";
+import { toServiceName } from "./wiring.ts";
 
 /** Options by plugin name. */
 export type OptionsByPlugin = Readonly<Record<string, object | undefined>>;
@@ -46,7 +47,7 @@ export function claimKeys(
     }
     if (!plugin) {
       const known = plugins.flatMap(({ keys }) => keys ?? []);
-      const hint = nearest(key, ["preset", "plugins", "options", ...known]);
+      const hint = nearest(key, ["preset", "plugins", "options", "limits", ...known]);
       throw new GatewayError(
         "CONFIG_INVALID",
         `${key}: there is no such option${hint ? `; did you mean "${hint}"?` : ""}`,
@@ -81,7 +82,7 @@ export function inHookOrder(plugins: readonly Plugin[]): Plugin[] {
   return plugins.toSorted((a, b) => rank[a.order ?? "normal"] - rank[b.order ?? "normal"]);
 }
 
-/** Puts plugins in the order in which they are set up: that of the list, but what a plugin needs comes before it. */
+/** Puts plugins in the order in which they are set up: that of the list, but providers before those that use them. */
 export function inSetupOrder(plugins: readonly Plugin[]): Plugin[] {
   const byName = new Map<string, Plugin>();
   for (const plugin of plugins) {
@@ -101,18 +102,17 @@ export function inSetupOrder(plugins: readonly Plugin[]): Plugin[] {
     if (ordered.has(plugin)) return;
     if (path.includes(plugin.name)) {
       const cycle = [...path.slice(path.indexOf(plugin.name)), plugin.name].join(" → ");
-      throw new GatewayError("PLUGIN_INVALID", `These plugins need each other in a circle: ${cycle}.`);
+      throw new GatewayError("PLUGIN_INVALID", `These plugins use each other in a circle: ${cycle}.`);
     }
-    for (const name of plugin.needs ?? []) {
-      const needed = byName.get(name);
-      if (!needed) {
-        throw new GatewayError(
-          "PLUGIN_INVALID",
-          `The plugin "${plugin.name}" needs the plugin "${name}", which is not there.`,
-        );
-      }
-      visit(needed, [...path, plugin.name]);
-    }
+    for (const before of required(plugin)) visit(before, [...path, plugin.name]);
     ordered.add(plugin);
+  }
+
+  function required(plugin: Plugin): Plugin[] {
+    const used = (plugin.uses ?? []).map(toServiceName);
+    // One that replaces a service uses it too: it comes behind the provider that it replaces.
+    return plugins.filter(
+      (other) => other !== plugin && other.provides?.some((service) => used.includes(service)),
+    );
   }
 }

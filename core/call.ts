@@ -3,7 +3,7 @@ import { Cancellation } from "./cancellation.ts";
 import { GatewayError } from "./errors.ts";
 import type { JsonObject, Tool, ToolResult } from "./tool.ts";
 
-/** Who calls: the local user on stdio; over HTTP, whoever the authentication plugin found. */
+/** The caller: the local user on stdio; over HTTP, the actor that the authentication plugin found. */
 export interface Actor {
   readonly id: string;
   readonly scopes: readonly string[];
@@ -39,12 +39,12 @@ export interface CallRequest {
   readonly actor?: Actor | undefined;
   /** Aborting it ends the call with `CANCELLED`. */
   readonly signal?: AbortSignal | undefined;
-  /** Giving it up does the same, for whoever would not make a signal only for that. */
+  /** Ends the call with the reason it is cancelled with; cheaper than a signal made only for that. */
   readonly cancellation?: Cancellation | undefined;
   readonly onProgress?: ((progress: Progress) => void) | undefined;
   /** The `_meta` of the request: trace context, idempotency key and the like. */
   readonly meta?: Readonly<JsonObject>;
-  /** What whoever calls wants to find again in the call. */
+  /** Notes that the caller finds again in the call. */
   readonly notes?: CallNotes | undefined;
   /** What a client brings with a request that it makes again, because it was asked something the first time. */
   readonly input?: CallInput | undefined;
@@ -77,10 +77,19 @@ export type SettledCall =
   | (Settled & { readonly ok: true; readonly result: ToolResult; readonly error: undefined })
   | (Settled & { readonly ok: false; readonly result: undefined; readonly error: GatewayError });
 
-/** Who calls where nobody has said who it is. */
+/** The actor of a call that names none. */
 export const localUser: Actor = Object.freeze({ id: "local", scopes: Object.freeze([]) });
 const noMeta: Readonly<JsonObject> = Object.freeze({});
 const noArgs: JsonObject = Object.freeze({});
+
+/** Says what ends a call when it is cancelled, once all who listen have heard of that. For the pipeline. */
+export let beginCall: (call: Call, onCancelled: () => void) => void;
+/** Ends a call and returns what is left of it. For the pipeline: a hook that could do so would leave the call hanging. */
+export let settleCall: (call: Call, error: GatewayError | undefined) => SettledCall;
+/** Limits how long a call may stay where it is; `late` makes the error it is then cancelled with. For the pipeline. */
+export let limitCall: (call: Call, ms: number, late: () => GatewayError) => void;
+/** Lifts that limit. For the pipeline. */
+export let unlimitCall: (call: Call) => void;
 
 /** A call on its way through the pipeline. Hooks speak through it. */
 export class Call extends Cancellation {
@@ -104,10 +113,16 @@ export class Call extends Cancellation {
   via: string | undefined = undefined;
   /** The stage it is in, or ended in. */
   stage: Stage = "resolve";
-  /** True once it has settled; no hook is started after that. */
-  ended = false;
+  /** Set by an `execute` hook that cancels the call when it takes too long: then neither core nor an upstream does. */
+  isTimed = false;
 
   readonly #began: number = performance.now();
+  #ended = false;
+  #innerCalls = 0;
+  #pauses = 0;
+  #pausedAt = 0;
+  #pausedMs = 0;
+  #limit: ReturnType<typeof setTimeout> | undefined;
   readonly #onProgress: CallRequest["onProgress"];
   #listeners: ((progress: Progress) => void)[] | undefined;
   #onCancelled: (() => void) | undefined;
@@ -120,7 +135,7 @@ export class Call extends Cancellation {
     this.parent = parent;
     this.actor = request.actor ?? parent?.actor ?? localUser;
     this.meta = request.meta ?? parent?.meta ?? noMeta;
-    // A copy: whoever calls twice with the same ones must not make one call take the other's for its own.
+    // A copy: two calls made with the same notes must not see one another's.
     this.notes = { ...request.notes };
     this.input = request.input ?? parent?.input;
     this.#onProgress = request.onProgress ?? parent?.report.bind(parent);
@@ -128,7 +143,7 @@ export class Call extends Cancellation {
 
   /** Tells the caller how far the call has come, and the hooks that listen. */
   report(progress: Progress): void {
-    if (this.ended) return;
+    if (this.#ended) return;
     for (const listener of this.#listeners ?? []) tell(listener, progress);
     if (this.#onProgress) tell(this.#onProgress, progress);
   }
@@ -141,42 +156,100 @@ export class Call extends Cancellation {
 
   /** Ends the call with `error`, whatever its hooks are doing; the first one counts. */
   override cancel(error?: GatewayError): void {
-    if (this.ended || this.cancelled) return;
+    if (this.#ended || this.cancelled) return;
     super.cancel(error);
     this.#onCancelled?.();
   }
 
-  /** Says what ends the call when it is cancelled, once all who listen have heard of that. */
-  begin(onCancelled: () => void): void {
-    this.#onCancelled = onCancelled;
+  /** True once it has settled; no hook is started after that. */
+  get ended(): boolean {
+    return this.#ended;
   }
 
-  /** What is left of the call once it is over. */
-  settle(error: GatewayError | undefined): SettledCall {
-    this.ended = true;
-    const result = error ? undefined : (this.result ?? undefined);
-    const failure =
-      result === undefined && error === undefined
-        ? new GatewayError("UNANSWERED", `No plugin answered the call of "${this.toolId}".`)
-        : error;
-    // One literal: spreading a shared part into it was two fifths of the cost of a call.
-    return Object.freeze({
-      id: this.id,
-      toolId: this.toolId,
-      tool: this.tool,
-      args: this.args,
-      actor: this.actor,
-      meta: this.meta,
-      notes: this.notes,
-      parentId: this.parent?.id,
-      stage: this.stage,
-      via: this.via,
-      startedAt: this.startedAt,
-      durationMs: performance.now() - this.#began,
-      ok: failure === undefined,
-      result,
-      error: failure,
-    }) as SettledCall;
+  /** How long it has run, in milliseconds, without the time it was paused. */
+  get activeMs(): number {
+    return (this.#pauses > 0 ? this.#pausedAt : performance.now()) - this.#began - this.#pausedMs;
+  }
+
+  /** Whether its time limits stand still. */
+  get isPaused(): boolean {
+    return this.#pauses > 0;
+  }
+
+  /**
+   * Stops the time limits of the call, and of those it is made for, until the returned function is called: how long a
+   * user thinks about a question is not the tool's doing.
+   */
+  pause(): () => void {
+    const now = performance.now();
+    for (let call: Call | undefined = this; call; call = call.parent) {
+      if (call.#pauses++ === 0) call.#pausedAt = now;
+    }
+    let isOver = false;
+    return () => {
+      if (isOver) return;
+      isOver = true;
+      const end = performance.now();
+      for (let call: Call | undefined = this; call; call = call.parent) {
+        if (--call.#pauses === 0) call.#pausedMs += end - call.#pausedAt;
+      }
+    };
+  }
+
+  // Functions of this module and not methods, so that no hook has them: they see the private fields at no cost.
+  static {
+    beginCall = (call, onCancelled) => {
+      call.#onCancelled = onCancelled;
+      if (call.parent) call.parent.#innerCalls++;
+    };
+
+    settleCall = (call, error) => {
+      call.#ended = true;
+      if (call.#limit) clearTimeout(call.#limit);
+      if (call.parent) call.parent.#innerCalls--;
+      const result = error ? undefined : (call.result ?? undefined);
+      const failure =
+        result === undefined && error === undefined
+          ? new GatewayError("UNANSWERED", `No plugin answered the call of "${call.toolId}".`)
+          : error;
+      // One literal: spreading a shared part into it was two fifths of the cost of a call.
+      return Object.freeze({
+        id: call.id,
+        toolId: call.toolId,
+        tool: call.tool,
+        args: call.args,
+        actor: call.actor,
+        meta: call.meta,
+        notes: call.notes,
+        parentId: call.parent?.id,
+        stage: call.stage,
+        via: call.via,
+        startedAt: call.startedAt,
+        durationMs: performance.now() - call.#began,
+        ok: failure === undefined,
+        result,
+        error: failure,
+      }) as SettledCall;
+    };
+
+    limitCall = (call, ms, late) => {
+      if (call.#ended) return;
+      const until = call.activeMs + ms;
+      // A timer that keeps the process alive: a hook that hangs must end with an error, not with the process.
+      const check = (): void => {
+        // An inner call has a limit of its own.
+        const left = call.isPaused || call.#innerCalls > 0 ? ms : Math.ceil(until - call.activeMs);
+        if (left > 0) call.#limit = setTimeout(check, left);
+        else if (!(call.isTimed && call.stage === "execute")) call.cancel(late());
+      };
+      unlimitCall(call);
+      call.#limit = setTimeout(check, ms);
+    };
+
+    unlimitCall = (call) => {
+      clearTimeout(call.#limit);
+      call.#limit = undefined;
+    };
   }
 }
 

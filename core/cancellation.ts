@@ -52,6 +52,20 @@ export function cancelledBy(signal: AbortSignal): GatewayError {
   return GatewayError.is(reason) ? reason : givenUp(reason);
 }
 
+/** Makes a cancellation of a signal. `stop` lets go of the signal, which may live for long. */
+export function followSignal(signal: AbortSignal | undefined): {
+  readonly cancellation: Cancellation;
+  stop(): void;
+} {
+  const cancellation = new Cancellation();
+  const onAbort = (): void => {
+    if (signal) cancellation.cancel(cancelledBy(signal));
+  };
+  if (signal?.aborted) onAbort();
+  signal?.addEventListener("abort", onAbort, { once: true });
+  return { cancellation, stop: () => signal?.removeEventListener("abort", onAbort) };
+}
+
 function givenUp(cause?: unknown): GatewayError {
   return new GatewayError("CANCELLED", "The caller cancelled the call.", { cause });
 }

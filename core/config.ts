@@ -1,9 +1,10 @@
 import * as v from "valibot";
-import type { BuiltinKeys, BuiltinOptions, PresetName } from "../presets/mod.ts"; // types only: nothing of a preset is loaded here
+import type { BuiltinKeys, BuiltinOptions, PresetName } from "./config-types.ts";
+import { EXECUTE_MS, HOOK_MS, type HookLimits, LONGEST_TIMER_MS } from "./hooks.ts";
 import { isPlugin, type Plugin } from "./plugin.ts";
 import { isPreset, type Preset } from "./preset.ts";
 
-/** What a config file holds. */
+/** The content of a config file. */
 export interface Config extends BuiltinKeys {
   /** Lets an editor complete a JSON config: `./node_modules/toolpipe/core/config.schema.json`. */
   readonly $schema?: string;
@@ -13,9 +14,38 @@ export interface Config extends BuiltinKeys {
   readonly plugins?: readonly (Plugin | string)[];
   /** Options that replace those of plugins, by plugin name. */
   readonly options?: BuiltinOptions & { readonly [plugin: string]: object | undefined };
+  /** How long hooks may take. */
+  readonly limits?: HookLimits;
 }
 
-/** Checks what the core reads of a config; options, and the keys that plugins claim, are checked by the plugins. */
+const milliseconds = v.pipe(
+  v.number(),
+  v.integer("a whole number of milliseconds"),
+  v.minValue(1, "at least 1 ms"),
+  v.maxValue(LONGEST_TIMER_MS, "what a timer can hold"),
+);
+
+/** Schema of {@link HookLimits}. */
+export const limitsSchema: v.GenericSchema<HookLimits> = v.strictObject({
+  hookMs: v.optional(
+    v.pipe(
+      milliseconds,
+      v.description(
+        `Milliseconds that all hooks of one name may take together, and the set-up of a plugin; ${HOOK_MS} if it is left out.`,
+      ),
+    ),
+  ),
+  executeMs: v.optional(
+    v.pipe(
+      milliseconds,
+      v.description(
+        `Milliseconds that the execution of a call may take where no plugin such as "timeout" limits it; ${EXECUTE_MS} if it is left out.`,
+      ),
+    ),
+  ),
+}) as v.GenericSchema<HookLimits>;
+
+/** Checks the keys of a config that core reads. Plugins check their options and the keys that they declare. */
 export const configSchema: v.GenericSchema<unknown, Config> = v.strictObject({
   $schema: v.optional(v.string()),
   preset: v.optional(
@@ -30,6 +60,7 @@ export const configSchema: v.GenericSchema<unknown, Config> = v.strictObject({
   options: v.optional(
     v.record(v.string(), v.looseObject({}, "an object of options"), "an object of options by plugin name"),
   ),
+  limits: v.optional(limitsSchema),
 }) as v.GenericSchema<unknown, Config>;
 
 /**

@@ -16,6 +16,7 @@ export interface ErrorKind {
 export type CoreCode =
   | "TOOL_NOT_FOUND"
   | "DENIED"
+  | "TOOL_DISABLED"
   | "INVALID_ARGUMENTS"
   | "ARGUMENTS_TOO_DEEP"
   | "ARGUMENTS_TOO_LARGE"
@@ -41,6 +42,7 @@ function kind(code: CoreCode, spec: string, rpc: number, exit: number, retry = f
 export const errorKinds: Readonly<Record<CoreCode, ErrorKind>> = Object.freeze({
   TOOL_NOT_FOUND: kind("TOOL_NOT_FOUND", "TOOL_NOT_FOUND", METHOD_NOT_FOUND, 2),
   DENIED: kind("DENIED", "TOOL_EXECUTION_ERROR", INTERNAL_ERROR, 4),
+  TOOL_DISABLED: kind("TOOL_DISABLED", "TOOL_DISABLED", INTERNAL_ERROR, 4),
   INVALID_ARGUMENTS: kind("INVALID_ARGUMENTS", "TOOL_VALIDATION_ERROR", INVALID_PARAMS, 1),
   ARGUMENTS_TOO_DEEP: kind("ARGUMENTS_TOO_DEEP", "TOOL_VALIDATION_ERROR", INVALID_PARAMS, 1),
   ARGUMENTS_TOO_LARGE: kind("ARGUMENTS_TOO_LARGE", "TOOL_VALIDATION_ERROR", INVALID_PARAMS, 1),
@@ -74,6 +76,17 @@ export interface GatewayErrorOptions {
   readonly data?: Readonly<Record<string, unknown>>;
 }
 
+function toKind(kind: CoreCode | ErrorKind): ErrorKind | undefined {
+  if (typeof kind === "string") return Object.hasOwn(errorKinds, kind) ? errorKinds[kind] : undefined;
+  // Not every caller is checked by a compiler.
+  return typeof (kind as ErrorKind | undefined)?.code === "string" ? kind : undefined;
+}
+
+function undeclared(kind: unknown): string {
+  const code = typeof kind === "string" ? JSON.stringify(kind) : `of the type ${typeof kind}`;
+  return `(Its error code ${code} is not declared: core has no such code. Declare one with defineError.)`;
+}
+
 /**
  * The one error class. Its message says what cannot be done and why, in words that may be shown to
  * anyone; what may not be shown stays in `cause`. It is an answer and not a crash, so it records no stack
@@ -85,12 +98,16 @@ export class GatewayError extends Error {
   readonly data: Readonly<Record<string, unknown>>;
 
   constructor(kind: CoreCode | ErrorKind, message: string, options: GatewayErrorOptions = {}) {
+    const known = toKind(kind);
     const { stackTraceLimit } = Error;
     // Not an assignment, which would throw where built-in objects are frozen.
     Reflect.set(Error, "stackTraceLimit", 0);
-    super(message, "cause" in options ? { cause: options.cause } : undefined);
+    super(
+      known ? message : `${message} ${undeclared(kind)}`,
+      "cause" in options ? { cause: options.cause } : undefined,
+    );
     Reflect.set(Error, "stackTraceLimit", stackTraceLimit);
-    this.kind = typeof kind === "string" ? errorKinds[kind] : kind;
+    this.kind = known ?? errorKinds.INTERNAL;
     this.code = this.kind.code;
     this.data = options.data ?? {};
   }

@@ -1,22 +1,31 @@
+import { resolve } from "node:path";
 import { createHooks } from "hookable";
 import { configureAll, inHookOrder, inSetupOrder, type OptionsByPlugin } from "./assemble.ts";
-import type { CallRequest, SettledCall } from "./call.ts";
+import type { Call, CallRequest, SettledCall } from "./call.ts";
 import { type Catalog, type CatalogEvents, createCatalog } from "./catalog.ts";
 import { GatewayError } from "./errors.ts";
-import { type HookName, type Hooks, hookNames, inOrder, isolated, owned } from "./hooks.ts";
+import {
+  HOOK_MS,
+  type HookLimits,
+  type HookName,
+  type Hooks,
+  hookNames,
+  inOrder,
+  isolated,
+  isPending,
+  LONGEST_TIMER_MS,
+  late,
+  owned,
+  within,
+} from "./hooks.ts";
 import { localTools } from "./local-tools.ts";
 import { nearest } from "./nearest.ts";
 import { createPipeline } from "./pipeline.ts";
 import { isPlugin, type Plugin } from "./plugin.ts";
 import type { Preset } from "./preset.ts";
+import type { DriverKind, Drivers, ServiceName, Services, Use, UsedServices } from "./services/mod.ts";
 import type { Tool } from "./tool.ts";
-
-/** What a timer can hold; anything longer is for ever. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
-
-/** What plugins offer one another, each under its own name. A plugin declares its slot by augmenting this interface. */
-// biome-ignore lint/suspicious/noEmptyInterface: plugins fill it by declaration merging
-export interface Services {}
+import { createWiring } from "./wiring.ts";
 
 /** The pipeline with its catalog and plugins. */
 export interface Gateway {
@@ -25,7 +34,15 @@ export interface Gateway {
   readonly plugins: readonly string[];
   /** The tools an agent sees: those of the preset or, where it has none, all of the catalog. */
   readonly tools: readonly Tool[];
-  readonly services: Services;
+  /** The services that plugins provide, by name. */
+  readonly services: Readonly<Partial<Services>>;
+  /** The drivers of a kind by name. The map is alive: it has what plugins register later, too. */
+  drivers<K extends DriverKind>(kind: K): ReadonlyMap<string, Drivers[K]>;
+  /**
+   * The driver of this name or, where the name is a path, the one that this module exports. A path is relative to
+   * `base`, by default the config file.
+   */
+  driver<K extends DriverKind>(kind: K, name: string, base?: string): Promise<Drivers[K]>;
   /** The config file it was made from, if there was one. */
   readonly configFile: string | undefined;
   /** Runs one call through the five stages. Never rejects: the settled call says how it went. */
@@ -36,15 +53,37 @@ export interface Gateway {
   close(options?: { readonly drainMs?: number }): Promise<void>;
 }
 
-/** What a gateway is made of. */
+/** A gateway as a plugin sees it, with exactly the services that it declares. */
+export interface PluginGateway<U extends Use = `${ServiceName}?`> extends Omit<Gateway, "services"> {
+  readonly services: UsedServices<U>;
+  /** Provides a service that `provides` names. Where there is one already, that throws unless `replace` says it is meant. */
+  provide<K extends ServiceName>(
+    name: K,
+    service: NonNullable<Services[K]>,
+    options?: { readonly replace?: boolean },
+  ): void;
+  /** Registers a driver, in `setup`. Those that use drivers look for them in `ready` at the earliest. */
+  register<K extends DriverKind>(kind: K, name: string, driver: Drivers[K]): void;
+  /**
+   * The gateway that this one takes over from on a reload: connections and kept results can move. Set until `ready` is
+   * over.
+   */
+  readonly previous?: Gateway | undefined;
+}
+
+/** Options of {@link createGateway}. */
 export interface GatewayOptions {
   readonly preset?: Preset;
   /** Appended to the preset's. */
   readonly plugins?: readonly Plugin[];
   /** Options that replace those of plugins, by plugin name. */
   readonly options?: OptionsByPlugin;
+  /** How long hooks may take. */
+  readonly limits?: HookLimits;
   /** The config file all this came from. */
   readonly configFile?: string | undefined;
+  /** The gateway that this one takes over from. */
+  readonly previous?: Gateway | undefined;
 }
 
 /**
@@ -62,13 +101,16 @@ export interface GatewayOptions {
  * ```
  */
 export async function createGateway(options: GatewayOptions = {}): Promise<Gateway> {
-  const { preset } = options;
+  const { preset, limits = {}, configFile } = options;
+  let { previous } = options;
+  const { hookMs = HOOK_MS } = limits;
   const given = [...(preset?.plugins ?? []), ...(options.plugins ?? [])];
   for (const plugin of given) if (!isPlugin(plugin)) throw notAPlugin(plugin);
   const configured = configureAll(given, options.options ?? {});
   const metaTools = preset?.tools ?? [];
+  const hasMetaTools = metaTools.length > 0 || typeof metaTools === "function";
   const metaServer = { id: preset?.name ?? "", builtin: true };
-  if (metaTools.length > 0) configured.push(localTools("meta-tools", metaServer, metaTools));
+  if (hasMetaTools) configured.push(localTools("meta-tools", metaServer, metaTools));
   const setupOrder = inSetupOrder(configured);
   const hookOrder = inHookOrder(configured);
 
@@ -81,23 +123,36 @@ export async function createGateway(options: GatewayOptions = {}): Promise<Gatew
       [error],
     );
   };
+  const inTurn: typeof inOrder = (own, args, name) => inOrder(own, args, name, hookMs);
+  const apart = isolated(report, hookMs);
   const events: CatalogEvents = {
-    discover: (tool) => hooks.callHookWith(inOrder, "tool:discover", [tool]),
-    changed: (revision) => hooks.callHookWith(isolated(report), "catalog:change", [revision]),
+    discover: (tool) => hooks.callHookWith(inTurn, "tool:discover", [tool]),
+    changed: (revision) => hooks.callHookWith(apart, "catalog:change", [revision]),
   };
-  const catalog = createCatalog(events, metaTools.length > 0 ? [metaServer.id] : []);
-  const pipeline = createPipeline(hooks, catalog, report);
+  const catalog = createCatalog(events, hasMetaTools ? [metaServer.id] : []);
+  const pipeline = createPipeline(hooks, catalog, report, limits, (call, index) => {
+    if (index < executing.length - 1) warnOfSkipped(call, index);
+  });
+  const wiring = createWiring(configured, configFile ?? resolve("toolpipe.config"));
   const hooksOf = new Map<Plugin, Partial<Hooks>>();
+  /** The plugins with an `execute` hook, in order. */
+  let executing: readonly Plugin[] = [];
+  /** Those whose answers have been checked for plugins that they skip. */
+  const checked = new Set<Plugin>();
+  /** Those during whose `ready` hook tools came into the catalog. */
+  const suppliers = new Set<Plugin>();
   let isOpen = false;
   let closing: Promise<void> | undefined;
 
   const gateway: Gateway = {
     catalog,
     plugins: hookOrder.map((plugin) => plugin.name),
-    services: {},
-    configFile: options.configFile,
+    services: wiring.services,
+    drivers: wiring.drivers,
+    driver: wiring.driver,
+    configFile,
     get tools() {
-      return metaTools.length > 0 ? catalog.tools(metaServer.id) : catalog.tools();
+      return hasMetaTools ? catalog.tools(metaServer.id) : catalog.tools();
     },
     run: (request) => {
       // A call that is still let finish may make the calls it needs for that.
@@ -129,7 +184,7 @@ export async function createGateway(options: GatewayOptions = {}): Promise<Gatew
   async function closePlugins(): Promise<void> {
     for (const plugin of [...hooksOf.keys()].reverse()) {
       const { close } = hooksOf.get(plugin) ?? {};
-      if (close) await isolated(report)([close as () => void], [], "close");
+      if (close) await apart([close as () => void], [], "close");
     }
   }
 
@@ -137,24 +192,68 @@ export async function createGateway(options: GatewayOptions = {}): Promise<Gatew
     if (closing) throw new GatewayError("CLOSED", "The gateway was closed while it was set up.");
   };
   try {
+    await wiring.checkAll();
     for (const plugin of setupOrder) {
-      const own = await setUp(plugin, gateway);
+      wiring.check(plugin);
+      const own = await setUp(plugin, gatewayFor(plugin), hookMs);
       hooksOf.set(plugin, own);
       checkHooks(plugin.name, own);
       goOn();
     }
     for (const plugin of hookOrder) register(plugin);
+    executing = hookOrder.filter((plugin) => hooksOf.get(plugin)?.execute);
     for (const plugin of hookOrder) {
       const { ready } = hooksOf.get(plugin) ?? {};
-      if (ready) await inOrder([ready as () => void], [], "ready");
+      const { revision } = catalog;
+      if (ready) await inTurn([ready as () => void], [], "ready");
+      if (catalog.revision > revision) suppliers.add(plugin);
       goOn();
     }
+    previous = undefined;
     isOpen = true;
+    for (const message of wiring.listUnread()) report(new GatewayError("PLUGIN_INVALID", message));
   } catch (thrown) {
     await closePlugins();
     throw thrown;
   }
   return gateway;
+
+  /** Warns once of `execute` hooks that never run for a server's tools, since a plugin before them answers. */
+  function warnOfSkipped({ tool, via, result, toolId }: Call, index: number): void {
+    const plugin = executing[index];
+    // A cache, say, answers in place of the tool and sets `via`. Tools of the gateway itself need no wrappers.
+    if (!plugin || checked.has(plugin) || !result || via !== undefined || tool?.builtin !== false) return;
+    checked.add(plugin);
+    const wrappers = executing.slice(index + 1).filter((other) => !isSupplier(other));
+    const quote = (some: readonly Plugin[]): string => some.map(({ name }) => `"${name}"`).join(", ");
+    const before = wrappers.filter(({ order }) => order !== "post");
+    const post = wrappers.filter(({ order }) => order === "post");
+    const answers = `The plugin "${plugin.name}" answers "${toolId}" before`;
+    if (before.length > 0)
+      warn(
+        `${answers} ${quote(before)}: their "execute" hooks never run for such tools. List "${plugin.name}" behind them, or give it the order "post".`,
+      );
+    if (post.length > 0)
+      warn(
+        `${answers} ${quote(post)}: their "execute" hooks never run for such tools. Leave out their order "post".`,
+      );
+
+    function warn(message: string): void {
+      report(new GatewayError("PLUGIN_INVALID", message, { data: { plugin: plugin?.name } }));
+    }
+  }
+
+  /** Whether a plugin answers tools of its own, so that it need not run for those of others. */
+  function isSupplier(plugin: Plugin): boolean {
+    return plugin.order === "post" && ((plugin.provides ?? []).length > 0 || suppliers.has(plugin));
+  }
+
+  /** Inherits all that does not differ from one plugin to the next. */
+  function gatewayFor(plugin: Plugin): PluginGateway {
+    const own: PluginGateway = Object.assign(Object.create(gateway), wiring.forPlugin(plugin));
+    // A getter: the gateways before must not be kept in memory by each one that takes over.
+    return Object.defineProperty(own, "previous", { get: () => previous });
+  }
 
   function register(plugin: Plugin): void {
     const own: Record<string, unknown> = {};
@@ -166,9 +265,10 @@ export async function createGateway(options: GatewayOptions = {}): Promise<Gatew
   }
 }
 
-async function setUp(plugin: Plugin, gateway: Gateway): Promise<Partial<Hooks>> {
+async function setUp(plugin: Plugin, gateway: PluginGateway, ms: number): Promise<Partial<Hooks>> {
   try {
-    return (await plugin.setup(gateway)) ?? {};
+    const hooks = plugin.setup(gateway);
+    return (isPending(hooks) ? await within(ms, hooks, () => late(plugin.name, "setup", ms)) : hooks) ?? {};
   } catch (thrown) {
     if (GatewayError.is(thrown)) throw thrown;
     throw new GatewayError("PLUGIN_FAILED", `The plugin "${plugin.name}" could not be set up.`, {

@@ -1,4 +1,4 @@
-import { Call, type SettledCall } from "./call.ts";
+import { Call, limitCall, type SettledCall, unlimitCall } from "./call.ts";
 import { GatewayError } from "./errors.ts";
 import type { Tool } from "./tool.ts";
 
@@ -18,6 +18,11 @@ export interface Hooks {
   validate: (call: Call) => MaybePromise<void>;
   /** Answers by setting `call.result`, or wraps `next`. */
   execute: (call: Call, next: Next) => MaybePromise<void>;
+  /**
+   * A tool that is not enabled is called, after it was resolved: throws a more precise error than `"TOOL_DISABLED"`, or has
+   * the tool enter the catalog anew where nothing holds it back any more.
+   */
+  "tool:disabled": (call: Call) => MaybePromise<void>;
   /** Observes the call once it is over. It cannot change it. */
   audit: (call: SettledCall) => MaybePromise<void>;
   /** All plugins are set up. */
@@ -41,6 +46,7 @@ const every: Record<HookName, true> = {
   policy: true,
   validate: true,
   execute: true,
+  "tool:disabled": true,
   audit: true,
   ready: true,
   close: true,
@@ -51,6 +57,21 @@ const every: Record<HookName, true> = {
 
 /** The names of all hooks. */
 export const hookNames: readonly HookName[] = Object.keys(every) as HookName[];
+
+/** How long hooks may take, in milliseconds. */
+export interface HookLimits {
+  /** All hooks of one name together, and `setup`; 120,000 by default. */
+  readonly hookMs?: number;
+  /** The `execute` hooks of a call, where no plugin limits them; 3,600,000 by default. */
+  readonly executeMs?: number;
+}
+
+/** The longest a timer can run. */
+export const LONGEST_TIMER_MS: number = 2 ** 31 - 1;
+/** A server may have to be started before a call can be resolved, so this is longer than any such start. */
+export const HOOK_MS = 120_000;
+/** A tool may work for a long time; the plugin `timeout` has shorter limits, by tool. */
+export const EXECUTE_MS = 3_600_000;
 
 type Hook = (...args: never[]) => MaybePromise<void>;
 type AnyHook = (...args: unknown[]) => MaybePromise<void>;
@@ -66,9 +87,13 @@ export function owned<H extends Hook>(hook: H, plugin: string): H {
   return own;
 }
 
+function ownerOf(hook: Hook | undefined): string {
+  return (hook && owners.get(hook)) ?? "unknown";
+}
+
 function blame(thrown: unknown, hook: Hook | undefined, name: string): GatewayError {
   if (GatewayError.is(thrown)) return thrown;
-  const plugin = (hook && owners.get(hook)) ?? "unknown";
+  const plugin = ownerOf(hook);
   return new GatewayError("INTERNAL", `The plugin "${plugin}" failed in its "${name}" hook.`, {
     cause: thrown,
     data: { plugin, hook: name },
@@ -80,41 +105,96 @@ export function isPending<T>(returned: MaybePromise<T> | PromiseLike<T>): return
   return typeof (returned as PromiseLike<T> | undefined)?.then === "function";
 }
 
+/** The error of a plugin that has not finished in time. */
+export function late(plugin: string, what: string, ms: number, note: string = HOOK_LIMIT): GatewayError {
+  return new GatewayError(
+    "TIMEOUT",
+    `The plugin "${plugin}" has not finished its ${what} within ${ms} ms. ${note}`,
+    {
+      data: { plugin, ms },
+    },
+  );
+}
+
+const HOOK_LIMIT = "The limit is limits.hookMs.";
+
+/** Rejects with the error of `onLate` where a promise takes too long. The timer keeps the process alive until then. */
+export function within<T>(ms: number, pending: PromiseLike<T>, onLate: () => GatewayError): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(onLate()), ms);
+    pending.then(
+      (value) => {
+        clearTimeout(timer);
+        resolve(value);
+      },
+      (thrown) => {
+        clearTimeout(timer);
+        reject(thrown);
+      },
+    );
+  });
+}
+
 /** Calls the hooks one after another and stops at the first that throws, or once the call is over. */
 export function inOrder(
   hooks: readonly AnyHook[],
   args: readonly [subject?: unknown],
   name: string,
+  ms: number = HOOK_MS,
 ): MaybePromise<void> {
   for (let index = 0; index < hooks.length; index++) {
     if (isOver(args[0])) return;
     const hook = hooks[index] as AnyHook;
     try {
       const returned = hook(args[0]);
-      if (isPending(returned)) return awaitInOrder(hooks, args, name, index, returned);
+      if (isPending(returned)) return limited(new Walk(hooks, args[0], name, index), returned, ms);
     } catch (thrown) {
       throw blame(thrown, hook, name);
     }
   }
 }
 
-/** The same from the first hook on that takes its time. */
-async function awaitInOrder(
-  hooks: readonly AnyHook[],
-  args: readonly [subject?: unknown],
-  name: string,
-  start: number,
-  first: PromiseLike<void>,
-): Promise<void> {
-  let pending: MaybePromise<void> | PromiseLike<void> = first;
-  for (let index = start; ; ) {
-    try {
-      if (isPending(pending)) await pending;
-      index++;
-      if (index >= hooks.length || isOver(args[0])) return;
-      pending = (hooks[index] as AnyHook)(args[0]);
-    } catch (thrown) {
-      throw blame(thrown, hooks[index] as AnyHook, name);
+/** Goes on from the first hook that is still at work, with one time limit for it and all behind it. */
+function limited(walk: Walk, first: PromiseLike<void>, ms: number): Promise<void> {
+  const { subject } = walk;
+  const onLate = (): GatewayError => late(walk.plugin, `"${walk.name}" hook`, ms);
+  const rest = walk.goOn(first);
+  if (!(subject instanceof Call)) return within(ms, rest, onLate);
+  // A call that ends for any other reason lifts its limit itself.
+  limitCall(subject, ms, onLate);
+  return rest.finally(() => unlimitCall(subject));
+}
+
+/** The way through the hooks of one name, once one of them takes its time. */
+class Walk {
+  readonly hooks: readonly AnyHook[];
+  readonly subject: unknown;
+  readonly name: string;
+  #index: number;
+
+  constructor(hooks: readonly AnyHook[], subject: unknown, name: string, index: number) {
+    this.hooks = hooks;
+    this.subject = subject;
+    this.name = name;
+    this.#index = index;
+  }
+
+  /** The plugin whose hook is at work. */
+  get plugin(): string {
+    return ownerOf(this.hooks[this.#index]);
+  }
+
+  async goOn(first: PromiseLike<void>): Promise<void> {
+    let pending: MaybePromise<void> | PromiseLike<void> = first;
+    for (;;) {
+      try {
+        if (isPending(pending)) await pending;
+        if (this.#index + 1 >= this.hooks.length || isOver(this.subject)) return;
+        this.#index++;
+        pending = (this.hooks[this.#index] as AnyHook)(this.subject);
+      } catch (thrown) {
+        throw blame(thrown, this.hooks[this.#index], this.name);
+      }
     }
   }
 }
@@ -131,19 +211,27 @@ const ignore = (): void => {};
 export type Over = (failure: GatewayError | undefined) => void;
 
 /**
- * Calls the first hook with a `next` that calls the second, and so on; behind the last one nobody answered.
+ * Calls the first hook with a `next` that calls the second, and so on; behind the last one the call is unanswered.
  * `next` rejects with what was thrown, as it was thrown. When all of it is over, `over` is called.
  */
 export function around(
   hooks: readonly AnyHook[],
   args: readonly [call: Call, next: Next],
   name: string,
+  ms: number = EXECUTE_MS,
+  onAnswered?: (call: Call, index: number) => void,
 ): void {
   const [call, over] = args as unknown as readonly [Call, Over];
   // Kept on the side, because wrapping every promise of the chain to know it would double its cost.
   let culprit: { readonly thrown: unknown; readonly hook: Hook | undefined } | undefined;
   /** What the last `next` has returned. A hook that hands just that on has no promise of its own to look after. */
   let latest: Promise<void> | undefined;
+  /** The hook that was called last. */
+  let reached = 0;
+  const end = (): void => {
+    onAnswered?.(call, reached);
+    over(undefined);
+  };
   const suspect = (thrown: unknown, hook: Hook | undefined): void => {
     // An error on its way out passes every hook; the first to see it is where it came from.
     if (!culprit || culprit.thrown !== thrown) culprit = { thrown, hook };
@@ -151,8 +239,12 @@ export function around(
   const accuse = (thrown: unknown): void => over(blame(thrown, culprit?.hook, name));
   try {
     const returned = step(0);
-    if (returned === done) over(undefined);
-    else returned.then(() => over(undefined), accuse);
+    if (returned === done) end();
+    else {
+      returned.then(end, accuse);
+      // A plugin that limits the call has a timer of its own.
+      if (!call.isTimed) limitCall(call, ms, () => unfinished(call, ownerOf(hooks[reached]), ms));
+    }
   } catch (thrown) {
     accuse(thrown);
   }
@@ -161,6 +253,7 @@ export function around(
     const hook = hooks[index];
     try {
       if (!hook) throw unanswered(call);
+      reached = index;
       const returned = hook(call, () => next(index + 1));
       if (!isPending(returned) || returned === done) return done;
       if (returned === latest) return latest;
@@ -185,12 +278,24 @@ export function around(
   }
 }
 
+function unfinished({ toolId }: Call, plugin: string, ms: number): GatewayError {
+  return new GatewayError(
+    "TIMEOUT",
+    `"${toolId}" was not done within ${ms} ms; the last plugin to take it on was "${plugin}". The limit is limits.executeMs.`,
+    { data: { plugin, ms } },
+  );
+}
+
 function unanswered(call: Call): GatewayError {
   return new GatewayError("UNANSWERED", `No plugin executes the tools of the server "${call.tool?.server}".`);
 }
 
-/** Calls every hook, whatever the others do; failures go to `onError`. */
-export function isolated(onError: (error: GatewayError) => void): Caller {
+/** Calls every hook, whatever the others do; failures go to `onError`, and hooks that take too long are left behind. */
+export function isolated(
+  onError: (error: GatewayError) => void,
+  ms: number = HOOK_MS,
+  note?: string,
+): Caller {
   return (hooks, args, name) => {
     let pending: PromiseLike<void>[] | undefined;
     for (const hook of hooks) {
@@ -198,7 +303,8 @@ export function isolated(onError: (error: GatewayError) => void): Caller {
         const returned = hook(...args);
         if (isPending(returned)) {
           pending ??= [];
-          pending.push(returned.then(ignore, (thrown) => onError(blame(thrown, hook, name))));
+          const done = within(ms, returned, () => late(ownerOf(hook), `"${name}" hook`, ms, note));
+          pending.push(done.then(ignore, (thrown) => onError(blame(thrown, hook, name))));
         }
       } catch (thrown) {
         onError(blame(thrown, hook, name));

@@ -57,7 +57,8 @@ export async function loadConfig(options: LoadConfigOptions): Promise<LoadedConf
     const byName = claimKeys(all, extra, config.options ?? {});
     // The gateway applies them again; here a wrong one can still be told with the file it is in.
     configureAll(all, byName);
-    return { configFile: file, preset, plugins, options: byName };
+    const { limits } = config;
+    return { configFile: file, preset, plugins, options: byName, ...(limits && { limits }) };
   } catch (thrown) {
     throw file === undefined ? thrown : inFile(file, thrown);
   }
@@ -115,8 +116,8 @@ async function readContent(file: string): Promise<JsonObject> {
 }
 
 function checkConfig(raw: unknown, file: string): Pick<ReadConfig, "config" | "extra"> {
-  const { $schema, preset, plugins, options, ...extra } = raw as JsonObject;
-  const parsed = v.safeParse(configSchema, { $schema, preset, plugins, options });
+  const { $schema, preset, plugins, options, limits, ...extra } = raw as JsonObject;
+  const parsed = v.safeParse(configSchema, { $schema, preset, plugins, options, limits });
   if (parsed.success) return { config: parsed.output, extra };
   throw new GatewayError("CONFIG_INVALID", `${file}: ${describeIssue(parsed.issues[0], "the config")}`);
 }

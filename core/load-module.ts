@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { extname } from "node:path";
@@ -49,22 +50,44 @@ export async function loadModule(specifier: string, from: string): Promise<Recor
   return (await jiti.evalModule(source, options)) as Record<string, unknown>;
 }
 
-/** Every module name of this package and its file: sources when run from them, the build otherwise. */
+/** What loads each plugin of this package. */
+export async function ownPlugins(): Promise<(() => Promise<Record<string, unknown>>)[]> {
+  const modules = Object.entries(await ownModules()).filter(([name]) => name.startsWith("toolpipe/plugins/"));
+  return modules.map(
+    ([, file]) =>
+      () =>
+        import(pathToFileURL(file).href),
+  );
+}
+
+/** Subpaths of former releases and the modules they stand for, kept for one release. */
+export const formerSubpaths: Readonly<Record<string, string>> = {
+  "plugins/domains": "plugins/discovery/domains",
+  "plugins/export": "plugins/discovery/capability-files",
+  "plugins/registry": "plugins/registries",
+  "plugins/upstreams/openapi": "plugins/openapi",
+};
+
+/** Maps every module name of this package to its file: a source when run from sources, else a built file. */
 async function ownModules(): Promise<Record<string, string>> {
   const extension = extname(fileURLToPath(import.meta.url));
   const file = (path: string): string => fileURLToPath(new URL(`../${path}${extension}`, import.meta.url));
   const modules: Record<string, string> = {};
   for (const folder of ["plugins", "presets"]) {
     for (const entry of await readdir(new URL(`../${folder}`, import.meta.url), { withFileTypes: true })) {
-      if (entry.name.startsWith("_")) continue;
       const name = entry.isDirectory() ? entry.name : entry.name.slice(0, -extension.length);
-      if (entry.isDirectory()) modules[`toolpipe/${folder}/${name}`] = file(`${folder}/${name}/mod`);
-      else if (entry.name === name + extension && !name.endsWith(".d"))
-        modules[`toolpipe/${folder}/${name}`] = file(`${folder}/${name}`);
+      const path = entry.isDirectory() ? `${folder}/${name}/mod` : `${folder}/${name}`;
+      const isModule = entry.isDirectory()
+        ? existsSync(file(path))
+        : entry.name === name + extension && !/^_|\.d$/.test(name);
+      if (isModule) modules[`toolpipe/${folder}/${name}`] = file(path);
     }
   }
+  for (const [former, path] of Object.entries(formerSubpaths))
+    modules[`toolpipe/${former}`] = file(`${path}/mod`);
   modules["toolpipe"] = file("core/mod");
-  // What a plugin writes its options with, from a folder where only we are installed.
+  modules["toolpipe/services"] = file("core/services/mod");
+  // A plugin in a folder where only toolpipe is installed writes its options with our copy.
   modules["valibot"] = createRequire(import.meta.url).resolve("valibot");
   return modules;
 }

@@ -1,6 +1,6 @@
 import type { OptionsByPlugin } from "./assemble.ts";
 import { GatewayError } from "./errors.ts";
-import { loadModule } from "./load-module.ts";
+import { loadModule, ownPlugins } from "./load-module.ts";
 import { nearest } from "./nearest.ts";
 import { isPlugin, isPluginFactory, type Plugin, type PluginFactory } from "./plugin.ts";
 import { isPreset, type Preset } from "./preset.ts";
@@ -38,6 +38,29 @@ export async function loadPlugin(
   if (!isPluginFactory(found)) return found;
   // Given here and not only later, because a plugin may have options it cannot be made without.
   return (found as unknown as (options?: object) => Plugin)(options[found.pluginName]);
+}
+
+/** The driver that a module exports: as its default, under the name of its kind, or as the only export. */
+export async function loadDriver(kind: string, specifier: string, base: string): Promise<unknown> {
+  const module = await loadFrom(specifier, base, kind);
+  const [only, ...others] = Object.values(module);
+  const found = module["default"] ?? module[kind] ?? (others.length === 0 ? only : undefined);
+  if (found !== undefined) return found;
+  throw new GatewayError(
+    "CONFIG_INVALID",
+    `${kind}: expected "${specifier}" to export a ${kind} as its default, found ${Object.keys(module).join(", ") || "nothing"}`,
+  );
+}
+
+/** The built-in plugin that provides a service. Loads every plugin, so it is for errors only. */
+export async function findProvider(service: string): Promise<string | undefined> {
+  for (const load of await ownPlugins()) {
+    const module = await load().catch(() => ({}));
+    const factory = Object.values(module)
+      .filter(isPluginFactory)
+      .find(({ provides }) => provides.includes(service));
+    if (factory) return factory.pluginName;
+  }
 }
 
 /** A module's default export, or else the one export that fits. */

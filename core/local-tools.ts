@@ -14,18 +14,22 @@ export interface LocalTool extends ToolDefinition {
   ): MaybePromise<ToolResult>;
 }
 
+/** Local tools, or what makes them when their plugin is set up. */
+export type LocalTools = readonly LocalTool[] | ((gateway: Gateway) => readonly LocalTool[]);
+
 /** A plugin that offers functions as the tools of a server; they pass the same stages as any other tool. */
 export function localTools<const Name extends string>(
   name: Name,
   server: Server,
-  tools: readonly LocalTool[],
+  given: LocalTools,
 ): Plugin<Name> {
-  // The first of a name counts, as in the catalog.
-  const byName = new Map(tools.toReversed().map((tool) => [tool.name, tool]));
   return {
     name,
     order: "post",
     setup(gateway) {
+      const tools = typeof given === "function" ? given(gateway) : given;
+      // The first of a name counts, as in the catalog.
+      const byName = new Map(tools.toReversed().map((tool) => [tool.name, tool]));
       return {
         async ready() {
           const definitions = tools.map(({ run: _, ...definition }) => definition);

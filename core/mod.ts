@@ -14,7 +14,7 @@ export {
   type SettledCall,
   type Stage,
 } from "./call.ts";
-export { Cancellation, cancelledBy } from "./cancellation.ts";
+export { Cancellation, cancelledBy, followSignal } from "./cancellation.ts";
 export type { Catalog, CatalogChange, RejectedTool } from "./catalog.ts";
 export { type Config, defineConfig } from "./config.ts";
 export { parseData, readDataFile } from "./data-file.ts";
@@ -26,12 +26,12 @@ export {
   GatewayError,
   type GatewayErrorOptions,
 } from "./errors.ts";
-export { createGateway, type Gateway, type GatewayOptions, type Services } from "./gateway.ts";
-export type { HookName, Hooks, MaybePromise, Next } from "./hooks.ts";
+export { createGateway, type Gateway, type GatewayOptions, type PluginGateway } from "./gateway.ts";
+export type { HookLimits, HookName, Hooks, MaybePromise, Next } from "./hooks.ts";
 export { argumentLimits, checkJson, isJsonObject, type JsonLimits } from "./json.ts";
 export { findConfig, type LoadConfigOptions, type LoadedConfig, loadConfig } from "./load-config.ts";
 export type { PresetTable } from "./load-parts.ts";
-export { type LocalTool, localTools } from "./local-tools.ts";
+export { type LocalTool, type LocalTools, localTools } from "./local-tools.ts";
 export { nearest } from "./nearest.ts";
 export {
   definePlugin,
@@ -40,7 +40,21 @@ export {
   type PluginFactory,
   type PluginOrder,
 } from "./plugin.ts";
-export { definePreset, type Exposure, type MetaTool, type Preset } from "./preset.ts";
+export { definePreset, type Exposure, type MetaTool, type MetaTools, type Preset } from "./preset.ts";
+export {
+  type Command,
+  type CommandArg,
+  type CommandArgs,
+  type CommandContext,
+  type CommandEntry,
+  type CommandTable,
+  type ConfigChoice,
+  configArgs,
+  defineCommand,
+  type OpenOptions,
+  type ParsedArgs,
+} from "./services/command.ts";
+export type { DriverKind, Drivers, ServiceName, Services, Use, UsedServices } from "./services/mod.ts";
 export {
   type ContentBlock,
   type JsonObject,
@@ -50,5 +64,6 @@ export {
   type ToolDefinition,
   type ToolResult,
   textResult,
+  toolDisabled,
 } from "./tool.ts";
 export { version } from "./version.ts";

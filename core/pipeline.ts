@@ -1,11 +1,23 @@
 import type { Hookable } from "hookable";
-import { Bag } from "./bag.ts";
-import { Call, type CallRequest, type SettledCall, type Stage } from "./call.ts";
+import { beginCall, Call, type CallRequest, type SettledCall, type Stage, settleCall } from "./call.ts";
 import { type Cancellation, cancelledBy } from "./cancellation.ts";
 import type { Catalog } from "./catalog.ts";
 import { GatewayError } from "./errors.ts";
-import { around, type Hooks, inOrder, isolated, isPending, type Over } from "./hooks.ts";
+import {
+  around,
+  EXECUTE_MS,
+  HOOK_MS,
+  type HookLimits,
+  type Hooks,
+  inOrder,
+  isolated,
+  isPending,
+  type MaybePromise,
+  type Over,
+} from "./hooks.ts";
 import { checkArguments } from "./json.ts";
+import { SlotSet } from "./slot-set.ts";
+import { type Tool, toolDisabled } from "./tool.ts";
 
 /** Answers wait for observers this long and no longer: an observer cannot end a call, so it must not hold one either. */
 const AUDIT_WAIT_MS = 5_000;
@@ -18,7 +30,7 @@ export interface Pipeline {
   /** Runs one call. Never rejects. */
   run(request: CallRequest): Promise<SettledCall>;
   /** The calls on their way. */
-  readonly active: Pick<Bag<Call>, "has" | "size" | typeof Symbol.iterator>;
+  readonly active: Pick<SlotSet<Call>, "has" | "size" | typeof Symbol.iterator>;
   /** Resolves once no call is on its way. */
   idle(): Promise<void>;
 }
@@ -28,9 +40,13 @@ export function createPipeline(
   hooks: Hookable<Hooks>,
   catalog: Catalog,
   onError: (error: GatewayError) => void,
+  { hookMs = HOOK_MS, executeMs = EXECUTE_MS }: HookLimits = {},
+  onAnswered?: (call: Call, index: number) => void,
 ): Pipeline {
-  const active = new Bag<Call>();
-  const observers = isolated(onError);
+  const inTurn: typeof inOrder = (own, args, name) => inOrder(own, args, name, hookMs);
+  const nested: typeof around = (own, args, name) => around(own, args, name, executeMs, onAnswered);
+  const active = new SlotSet<Call>();
+  const observers = isolated(onError, AUDIT_WAIT_MS, "The call was answered without it.");
   let onIdle: (() => void)[] = [];
 
   return { run, active, idle };
@@ -40,18 +56,18 @@ export function createPipeline(
     return new Promise((resolve) => {
       const call = new Call(request);
       if (request.bound) call.tool = request.bound;
-      const place = active.add(call);
+      const handle = active.add(call);
       let unlisten: (() => void) | undefined;
       const over: Over = (failure) => {
         // It may be cancelled and done at the same time.
         if (call.ended) return;
-        const settled = call.settle(failure);
+        const settled = settleCall(call, failure);
         unlisten?.();
         const auditing = hooks.callHookWith(observers, "audit", [settled]);
-        if (isPending(auditing)) atMost(AUDIT_WAIT_MS, auditing).then(() => leave(place, settled, resolve));
-        else leave(place, settled, resolve);
+        if (isPending(auditing)) auditing.then(() => leave(handle, settled, resolve));
+        else leave(handle, settled, resolve);
       };
-      call.begin(() => over(call.cancelled));
+      beginCall(call, () => over(call.cancelled));
       try {
         unlisten = follow(call, request);
         call.args = checkArguments(request.args);
@@ -62,8 +78,8 @@ export function createPipeline(
     });
   }
 
-  function leave(place: number, settled: SettledCall, resolve: (settled: SettledCall) => void): void {
-    active.remove(place);
+  function leave(handle: number, settled: SettledCall, resolve: (settled: SettledCall) => void): void {
+    active.remove(handle);
     if (active.size === 0) {
       for (const tell of onIdle) tell();
       onIdle = [];
@@ -76,7 +92,7 @@ export function createPipeline(
     for (let index = from; index < STAGES.length; index++) {
       const stage = STAGES[index] as (typeof STAGES)[number];
       call.stage = stage;
-      const pending = hooks.callHookWith(inOrder, stage, [call]);
+      const pending = runStage(call, stage);
       if (isPending(pending)) {
         pending
           .then(() => {
@@ -89,7 +105,26 @@ export function createPipeline(
       after(call, stage);
     }
     call.stage = "execute";
-    hooks.callHookWith(around, "execute", [call, over as never]);
+    hooks.callHookWith(nested, "execute", [call, over as never]);
+  }
+
+  function runStage(call: Call, stage: (typeof STAGES)[number]): MaybePromise<void> {
+    // One check for all tools, before any other policy: a disabled tool asks for no scopes and no confirmation.
+    if (stage === "policy" && call.tool?.enabled === false) return runDisabled(call, call.tool);
+    return hooks.callHookWith(inTurn, stage, [call]);
+  }
+
+  /** Refuses a disabled tool, unless a hook lets go of it: then another object stands for it in the catalog. */
+  function runDisabled(call: Call, tool: Tool): MaybePromise<void> {
+    const isListed = catalog.tool(tool.id) === tool;
+    const goOn = (): MaybePromise<void> => {
+      if (call.cancelled) return;
+      if (isListed && call.tool === tool) call.tool = catalog.tool(tool.id) ?? tool;
+      if (call.tool?.enabled === false) throw toolDisabled(call.tool);
+      return hooks.callHookWith(inTurn, "policy", [call]);
+    };
+    const looking = hooks.callHookWith(inTurn, "tool:disabled", [call]);
+    return isPending(looking) ? looking.then(goOn) : goOn();
   }
 
   function after(call: Call, stage: Stage): void {
@@ -111,23 +146,6 @@ export function createPipeline(
         data: { tool: call.toolId },
       });
     }
-  }
-
-  async function atMost(ms: number, auditing: PromiseLike<void>): Promise<void> {
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const slow = new Promise<void>((resolve) => {
-      timer = setTimeout(() => {
-        onError(
-          new GatewayError(
-            "TIMEOUT",
-            `An audit hook has not finished within ${ms} ms; the call was answered without it.`,
-          ),
-        );
-        resolve();
-      }, ms);
-    });
-    await Promise.race([auditing, slow]);
-    clearTimeout(timer);
   }
 }
 

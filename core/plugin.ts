@@ -1,8 +1,10 @@
 import * as v from "valibot";
-import { GatewayError } from "./errors.ts";
-import type { Gateway } from "./gateway.ts";
+import { type ErrorKind, GatewayError } from "./errors.ts";
+import type { PluginGateway } from "./gateway.ts";
 import type { Hooks, MaybePromise } from "./hooks.ts";
 import { describeIssue } from "./issues.ts";
+import type { CommandTable } from "./services/command.ts";
+import type { ServiceName, Use } from "./services/mod.ts";
 
 /** When a plugin's hooks run among the others': first, in the order of the list, or last. */
 export type PluginOrder = "pre" | "post";
@@ -11,8 +13,13 @@ export type PluginOrder = "pre" | "post";
 export interface Plugin<Name extends string = string, Options = never> {
   readonly name: Name;
   readonly order?: PluginOrder | undefined;
-  /** Plugins that must be there, and are set up before this one. */
-  readonly needs?: readonly string[] | undefined;
+  /**
+   * Services of other plugins: `state` must be there, `cache?` may be. Their providers are set up first. A plugin that
+   * declares none, as {@link definePlugin} never makes one, sees all services.
+   */
+  readonly uses?: readonly string[] | undefined;
+  /** Services that it provides with `gateway.provide`. */
+  readonly provides?: readonly string[] | undefined;
   /**
    * Top-level keys of a config that are options of this plugin, for what people write most. A key that is
    * the plugin's own name holds all of its options.
@@ -24,21 +31,30 @@ export interface Plugin<Name extends string = string, Options = never> {
    * Prepares the plugin and returns its hooks. What it opens here, its `close` hook closes. A source adds
    * its tools in `ready`: only then can every plugin enrich them.
    */
-  setup(gateway: Gateway): MaybePromise<Partial<Hooks> | void>;
+  setup(gateway: PluginGateway): MaybePromise<Partial<Hooks> | void>;
+  /** The error kinds that it declares, by code. */
+  readonly errors?: Readonly<Record<string, ErrorKind>> | undefined;
+  /** The commands that it brings, each loaded when it is run. */
+  readonly commands?: CommandTable | undefined;
+  /** The schema of its options, for help and documentation. */
+  readonly options?: v.GenericSchema | undefined;
   /** The same plugin with some options replaced; absent if it takes none. */
   configure?(overrides: Partial<Options>): Plugin<Name, Options>;
 }
 
-/** What {@link definePlugin} is given. */
-export interface PluginDefinition<Name extends string, Input, Output> {
+/** The argument of {@link definePlugin}. */
+export interface PluginDefinition<Name extends string, Input, Output, U extends Use = never> {
   readonly name: Name;
   /** Checks the options and holds their defaults. */
   readonly options?: v.GenericSchema<Input, Output>;
   readonly order?: PluginOrder;
-  readonly needs?: readonly string[];
+  readonly uses?: readonly U[];
+  readonly provides?: readonly ServiceName[];
   readonly keys?: readonly string[];
   readonly takesText?: boolean;
-  setup(gateway: Gateway, options: Output): MaybePromise<Partial<Hooks> | void>;
+  readonly errors?: Readonly<Record<string, ErrorKind>>;
+  readonly commands?: CommandTable;
+  setup(gateway: PluginGateway<U>, options: Output): MaybePromise<Partial<Hooks> | void>;
 }
 
 /** Makes a plugin from its options; they may be left out where all of them have defaults. */
@@ -48,6 +64,11 @@ export interface PluginFactory<Name extends string = string, Input = Record<neve
   ): Plugin<Name, Input>;
   readonly pluginName: Name;
   readonly options: v.GenericSchema<Input, Output>;
+  readonly keys: readonly string[];
+  readonly takesText: boolean;
+  readonly provides: readonly string[];
+  readonly errors: Readonly<Record<string, ErrorKind>>;
+  readonly commands: CommandTable;
 }
 
 /**
@@ -67,10 +88,13 @@ export interface PluginFactory<Name extends string = string, Input = Record<neve
  * });
  * ```
  */
-export function definePlugin<const Name extends string, Input = Record<never, never>, Output = Input>(
-  definition: PluginDefinition<Name, Input, Output>,
-): PluginFactory<Name, Input, Output> {
-  const { name, order, needs, keys, takesText, setup } = definition;
+export function definePlugin<
+  const Name extends string,
+  Input = Record<never, never>,
+  Output = Input,
+  const U extends Use = never,
+>(definition: PluginDefinition<Name, Input, Output, U>): PluginFactory<Name, Input, Output> {
+  const { name, order, uses = [], provides, keys, takesText, errors, commands, setup } = definition;
   if (typeof name !== "string" || name === "")
     throw new GatewayError("PLUGIN_INVALID", "A plugin needs a name.");
   if (typeof setup !== "function")
@@ -91,14 +115,29 @@ export function definePlugin<const Name extends string, Input = Record<never, ne
     return {
       name,
       order,
-      needs,
+      uses,
+      provides,
       keys,
       takesText,
-      setup: (gateway) => setup.call(definition, gateway, parsed.output),
+      errors,
+      commands,
+      options: schema as v.GenericSchema,
+      setup: (gateway) => setup.call(definition, gateway as PluginGateway<U>, parsed.output),
       configure: (overrides) => make({ ...(given as object), ...overrides }),
     };
   };
-  return Object.assign(make, { pluginName: name, options: schema }) as PluginFactory<Name, Input, Output>;
+  const declared = {
+    keys: keys ?? [],
+    takesText: takesText ?? false,
+    provides: provides ?? [],
+    errors: errors ?? {},
+    commands: commands ?? {},
+  };
+  return Object.assign(make, { pluginName: name, options: schema, ...declared }) as PluginFactory<
+    Name,
+    Input,
+    Output
+  >;
 }
 
 /** Whether a value can be used as a plugin. */

@@ -1,3 +1,5 @@
+import { GatewayError } from "./errors.ts";
+
 /** A JSON object: what arguments, schemas and metadata are. */
 export type JsonObject = Record<string, unknown>;
 
@@ -37,6 +39,16 @@ export interface Tool extends ToolDefinition {
   enabled: boolean;
   /** Why it is not enabled, in a sentence. */
   disabledBecause?: string;
+}
+
+/** The error of a call of a tool that is not enabled. */
+export function toolDisabled({
+  id,
+  disabledBecause = "",
+}: Pick<Tool, "id" | "disabledBecause">): GatewayError {
+  return new GatewayError("TOOL_DISABLED", `"${id}" is disabled. ${disabledBecause}`.trimEnd(), {
+    data: { tool: id },
+  });
 }
 
 /** A server in the catalog. */

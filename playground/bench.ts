@@ -1,52 +1,50 @@
 import type { Tool } from "../core/mod.ts";
-import { estimateTokens } from "../plugins/_tokens.ts";
-import type { Hit, Ranker, Ranking } from "../plugins/search/ranker.ts";
-import { defaultAnswers } from "../presets/_anygpt/options.ts";
-import { packed } from "../presets/_anygpt/pack.ts";
-import { summaryOf } from "../presets/_anygpt/shorten.ts";
+import type { Hit, Ranker, Ranking } from "../core/services/search.ts";
+import { summaryOf } from "../plugins/lib/text/shorten.ts";
+import { estimateTokens } from "../plugins/lib/tokens.ts";
+import { createRanker } from "../plugins/search/mod.ts";
+import { defaultAnswers } from "../presets/anygpt/options.ts";
+import { packed } from "../presets/anygpt/pack.ts";
 import type { Column, ColumnAnswer, FoundTool, RankRequest } from "./protocol.ts";
-import { makeRanker, optionsOf, type Stock } from "./rankers.ts";
+import { toSearchOptions } from "./rankers.ts";
 
 /** Rankers over one catalog. */
 export interface Bench {
-  /** The ranker of a column, with all tools taken in. */
+  /** Returns the ranker of a column, filled with all tools. */
   ranker(column: Column): Promise<Ranker>;
-  /** Asks the ranker of every column. One that fails says so, and costs the others nothing. */
+  /** Asks the ranker of every column. A failure is part of the answer, and does not affect the others. */
   rank(request: Pick<RankRequest, "query" | "columns" | "limit">): Promise<readonly ColumnAnswer[]>;
 }
 
-/** A slider that is dragged asks for many; what was just left is often returned to. */
-const KEPT = 12;
-const LONGEST_DESCRIPTION = 2_000;
+/** Limit of cached rankers: a dragged slider creates many, and users return to recent values. */
+const MAX_RANKERS = 12;
+const MAX_DESCRIPTION = 2_000;
 
-/** Makes a bench. */
+/** Creates a bench. */
 export function createBench(tools: readonly Tool[]): Bench {
-  const byServer = grouped(tools);
-  const made = new Map<string, Promise<Ranker>>();
+  const byServer = groupByServer(tools);
+  const cached = new Map<string, Promise<Ranker>>();
+  /** The first ranker of each name; the others take their index from it instead of reading all tools again. */
+  const first = new Map<string, Ranker>();
 
   const ranker = (column: Column): Promise<Ranker> => {
     const key = JSON.stringify([column.ranker, Object.entries(column.settings).sort()]);
-    const known = made.get(key) ?? make(column);
-    // The last one asked for is the last to go.
-    made.delete(key);
-    made.set(key, known);
-    if (made.size > KEPT) made.delete(made.keys().next().value as string);
+    const known = cached.get(key) ?? create(column);
+    // The most recently used is the last to go.
+    cached.delete(key);
+    cached.set(key, known);
+    if (cached.size > MAX_RANKERS) cached.delete(cached.keys().next().value as string);
     return known;
   };
 
-  const shared = new Map<string, unknown>();
-  const stock: Stock = {
-    fill(taker) {
-      for (const [server, own] of byServer) taker.update(server, own);
-      return taker;
-    },
-    shared<T>(name: string, makeOnce: () => T): T {
-      if (!shared.has(name)) shared.set(name, makeOnce());
-      return shared.get(name) as T;
-    },
+  const create = async ({ ranker: name, settings }: Column): Promise<Ranker> => {
+    const created = await createRanker(name, toSearchOptions(settings));
+    const donor = first.get(name)?.snapshot;
+    if (donor) created.snapshot?.load(donor.save());
+    for (const [server, own] of byServer) created.update(server, own);
+    if (!donor) first.set(name, created);
+    return created;
   };
-  const make = ({ ranker: name, settings }: Column): Promise<Ranker> =>
-    makeRanker(name, optionsOf(settings), stock);
 
   return {
     ranker,
@@ -61,16 +59,16 @@ export function createBench(tools: readonly Tool[]): Bench {
 async function ask(ready: () => Promise<Ranker>, query: string, limit: number): Promise<ColumnAnswer> {
   try {
     const ranker = await ready();
-    // Explaining takes time that an agent does not spend, and what is done for the first time takes longer.
+    // Measured without explanations, which an agent does not ask for, and not on the first run, which takes longer.
     const { hits, nearest } = await ranker.rank(query, { limit, explain: true });
     const began = performance.now();
     const plain = await ranker.rank(query, { limit });
     const ms = performance.now() - began;
     return {
       ms,
-      hits: hits.map(shown),
+      hits: hits.map(toFoundTool),
       nearest: nearest.map(({ id }) => id),
-      tokens: answerTokens(plain),
+      tokens: countAnswerTokens(plain),
     };
   } catch (thrown) {
     const error = `This ranker cannot be asked: ${thrown instanceof Error ? thrown.message : "it failed"}`;
@@ -78,20 +76,20 @@ async function ask(ready: () => Promise<Ranker>, query: string, limit: number): 
   }
 }
 
-function shown({ tool, relevance, why }: Hit): FoundTool {
+function toFoundTool({ tool, relevance, why }: Hit): FoundTool {
   return {
     id: tool.id,
     server: tool.server,
     name: tool.name,
-    description: (tool.description ?? "").slice(0, LONGEST_DESCRIPTION),
+    description: (tool.description ?? "").slice(0, MAX_DESCRIPTION),
     relevance,
-    shares: why?.shares ?? {},
+    shares: why?.scores ?? {},
     terms: why?.terms ?? [],
   };
 }
 
-/** About what an agent would pay to read this answer, as the five meta-tools give it. */
-export function answerTokens({ hits }: Ranking): number {
+/** Estimates the tokens an agent pays for this answer of `search_tools`. */
+export function countAnswerTokens({ hits }: Ranking): number {
   const results = hits.slice(0, 10).map(({ tool, relevance }) => ({
     server: tool.server,
     tool: tool.name,
@@ -102,7 +100,7 @@ export function answerTokens({ hits }: Ranking): number {
   return Math.round(estimateTokens(JSON.stringify(packed(results, defaultAnswers.searchTokens))));
 }
 
-function grouped(tools: readonly Tool[]): Map<string, Tool[]> {
+function groupByServer(tools: readonly Tool[]): Map<string, Tool[]> {
   const groups = new Map<string, Tool[]>();
   for (const tool of tools) {
     const group = groups.get(tool.server);

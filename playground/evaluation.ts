@@ -1,5 +1,5 @@
-import type { Ranker } from "../plugins/search/ranker.ts";
-import { answerTokens, type Bench } from "./bench.ts";
+import type { Ranker } from "../core/services/search.ts";
+import { type Bench, countAnswerTokens } from "./bench.ts";
 import { doublingEdges, evenEdges, ndcgAt, recallAt, reciprocalRank, spreadOf } from "./metrics.ts";
 import type { Column, ColumnResult, Evaluation, LabelledQuery, Progress, QueryOutcome } from "./protocol.ts";
 
@@ -69,7 +69,7 @@ async function ask(ranker: Ranker, { query, relevant }: LabelledQuery): Promise<
     rank: ranked.findIndex((id) => wanted.has(id)) + 1,
     ndcg: wanted.size > 0 ? ndcgAt(10, ranked, wanted) : Number(ranked.length === 0),
     ms,
-    tokens: answerTokens(ranking),
+    tokens: countAnswerTokens(ranking),
     top: ranked.slice(0, 3),
   };
   return { outcome, ranked, wanted };

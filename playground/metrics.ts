@@ -1,7 +1,7 @@
-import { percentile } from "../plugins/search/evaluate.ts";
+import { percentile } from "../plugins/lib/evaluation.ts";
 import type { Histogram, Spread } from "./protocol.ts";
 
-export { ndcgAt, recallAt, reciprocalRank } from "../plugins/search/evaluate.ts";
+export { ndcgAt, recallAt, reciprocalRank } from "../plugins/lib/evaluation.ts";
 
 /** How values are spread, between edges that are given. */
 export function spreadOf(values: readonly number[], edges: readonly number[]): Spread {

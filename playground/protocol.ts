@@ -1,7 +1,7 @@
-import type { LabelledQuery } from "../plugins/_labelled.ts";
-import type { MatchedTerm } from "../plugins/search/ranker.ts";
+import type { MatchedTerm } from "../core/services/search.ts";
+import type { LabelledQuery } from "../plugins/lib/evaluation.ts";
 
-export type { LabelledQuery } from "../plugins/_labelled.ts";
+export type { LabelledQuery } from "../plugins/lib/evaluation.ts";
 
 /** A number of a ranker that the page shows as a slider. */
 export interface Setting {

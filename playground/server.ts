@@ -1,19 +1,20 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { GatewayError } from "../core/mod.ts";
-import { Refusal, refuse } from "../plugins/serve/_http-refusal.ts";
-import { checkOf, readJson } from "../plugins/serve/_http-request.ts";
-import { pageHeaders } from "../plugins/serve/page-headers.ts";
-import { pageAssets, projectFolder } from "./assets.ts";
-import type { EvaluationLine, Overview } from "./protocol.ts";
-import { rankers } from "./rankers.ts";
-import { requests } from "./requests.ts";
+import { Refusal, refuse } from "../plugins/lib/http/server-refusal.ts";
+import { createRequestCheck, readJson } from "../plugins/lib/http/server-request.ts";
+import { pageAssets, pageHeaders, projectFolder } from "../plugins/lib/pages.ts";
+import type { EvaluationLine, Overview, RankerInfo } from "./protocol.ts";
+import { listRankers } from "./rankers.ts";
+import { createRequests } from "./requests.ts";
 import { createShelf, type Shelf, type ShelfOptions } from "./shelf.ts";
-import { snippetOf } from "./snippet.ts";
+import { toSnippet } from "./snippet.ts";
 
 /** What the playground is opened with. */
 export interface PlaygroundOptions extends Omit<ShelfOptions, "demo"> {
   /** Any free one by default. */
   readonly port?: number;
+  /** Paths of modules with rankers of your own, relative to the current folder. */
+  readonly rankers?: readonly string[];
   /** The folder of the labelled set to begin with; the project's own by default. */
   readonly demo?: URL;
   /** The size of the largest file that the page may send. */
@@ -40,10 +41,11 @@ export async function servePlayground(options: PlaygroundOptions = {}): Promise<
     port = 0,
     uploadBytes = UPLOAD_BYTES,
     demo = projectFolder("playground/labelled"),
+    rankers,
     ...files
   } = options;
   const shelf = await createShelf({ ...files, demo });
-  const routes = await routesOf(shelf, uploadBytes);
+  const routes = await routesOf(shelf, uploadBytes, listRankers(rankers));
   const server = createServer({ requestTimeout: 120_000 });
   const bound = await listen(server, port);
 
@@ -55,7 +57,7 @@ export async function servePlayground(options: PlaygroundOptions = {}): Promise<
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method, url = "", headers } = request;
     const path = url.split("?", 1)[0] as string;
-    checkOf({ host: HOST, port: bound, path })(request);
+    createRequestCheck({ host: HOST, port: bound, path })(request);
     // Another page of this machine is a stranger too.
     if (headers.origin !== undefined && headers.origin !== `http://${headers.host}`)
       throw new Refusal(403, "Requests from this origin are not answered.");
@@ -75,7 +77,12 @@ export async function servePlayground(options: PlaygroundOptions = {}): Promise<
   };
 }
 
-async function routesOf(shelf: Shelf, uploadBytes: number): Promise<ReadonlyMap<string, Handler>> {
+async function routesOf(
+  shelf: Shelf,
+  uploadBytes: number,
+  rankers: readonly RankerInfo[],
+): Promise<ReadonlyMap<string, Handler>> {
+  const requests = createRequests(rankers);
   const routes = new Map<string, Handler>();
   for (const [name, asset] of await pageAssets()) {
     routes.set(`GET /${name === "index.html" ? "" : name}`, async (_request, response) => {
@@ -88,8 +95,7 @@ async function routesOf(shelf: Shelf, uploadBytes: number): Promise<ReadonlyMap<
     });
   };
   routes.set("GET /api/overview", async (_request, response) => {
-    const known = rankers.map(({ name, summary, settings }) => ({ name, summary, settings }));
-    send(response, { rankers: known, catalogs: shelf.catalogs(), sets: shelf.sets() } satisfies Overview);
+    send(response, { rankers, catalogs: shelf.catalogs(), sets: shelf.sets() } satisfies Overview);
   });
   answer("/api/open", async (body) => {
     const { catalog } = requests.catalog(body);
@@ -107,7 +113,7 @@ async function routesOf(shelf: Shelf, uploadBytes: number): Promise<ReadonlyMap<
     return { columns: await workshop.rank(asked) };
   });
   answer("/api/queries", (body) => ({ queries: shelf.queries(requests.set(body).set) }));
-  answer("/api/snippet", (body) => ({ text: snippetOf(requests.column(body)) }));
+  answer("/api/snippet", (body) => ({ text: toSnippet(requests.column(body), rankers) }));
   answer("/api/catalogs", (body) => shelf.addCatalog(requests.upload(body)), uploadBytes);
   answer("/api/sets", (body) => shelf.addSet(requests.upload(body)), uploadBytes);
   routes.set("POST /api/evaluate", async (request, response) => {

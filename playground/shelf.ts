@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
 import { GatewayError, type Tool } from "../core/mod.ts";
-import { type LabelledQuery, readQueries, readTools, textOf } from "../plugins/_labelled.ts";
+import { type LabelledQuery, readQueries, readTools, readUserFile } from "../plugins/lib/evaluation.ts";
 import type { CatalogInfo, SetInfo, Upload } from "./protocol.ts";
 import { createWorkshop, type Workshop } from "./workshop.ts";
 
@@ -59,14 +59,14 @@ export async function createShelf({ live, tools, queries, demo }: ShelfOptions):
   const sets = new Map<string, KeptSet>();
 
   if (tools !== undefined) {
-    const read = async (): Promise<readonly Tool[]> => readTools(await textOf(tools), basename(tools));
+    const read = async (): Promise<readonly Tool[]> => readTools(await readUserFile(tools), basename(tools));
     await read();
     catalogs.set("tools", { label: basename(tools), read });
   }
   if (queries !== undefined) {
     const label = basename(queries);
     const catalog = tools === undefined ? {} : { catalog: "tools" };
-    sets.set("queries", { label, queries: readQueries(await textOf(queries), label), ...catalog });
+    sets.set("queries", { label, queries: readQueries(await readUserFile(queries), label), ...catalog });
   }
   const labelled = demo && (await readDemo(demo));
   if (labelled) {

@@ -50,6 +50,7 @@ const tools: readonly LocalTool[] = [
 /** A server of three small tools, to see the pipeline at work with nothing else installed. */
 export const demo: PluginFactory<"demo"> = definePlugin({
   name: "demo",
+  uses: [],
   order: "post",
   setup: (gateway) =>
     localTools("demo", { id: "demo", description: "Three small tools to try the gateway with" }, tools).setup(

@@ -1,21 +1,17 @@
 import type { ServerResponse } from "node:http";
 import * as v from "valibot";
 import { definePlugin, type Gateway, type PluginFactory } from "../core/mod.ts";
-import { createWatchers } from "./_watchers.ts";
-import { offerRoute } from "./serve/routes.ts";
-import type {} from "./state/mod.ts";
 
-/** Longer than this, and the state is as good as gone. */
+/** A state that answers later than this counts as unavailable. */
 const STATE_MS = 2_000;
-/** Never written: only whether it can be read counts. */
+/** A key that is never written: only whether it can be read counts. */
 const PROBE = "health/probe";
 
-/** The options of {@link health}. */
+/** Options of {@link health}. */
 export interface HealthOptions {
   /**
-   * How long a gateway that is told to end still takes requests while `/readyz` says that it goes. By default as long
-   * as those need to notice who ask there regularly: three of their questions and a second, 15 seconds at most, and not
-   * at all where nobody does.
+   * How long a closing gateway takes requests while `/readyz` reports that it is not ready. By default as long as the
+   * readiness probes need to notice: three of their intervals and a second, at most 15 seconds; 0 without probes.
    */
   readonly noticeMs?: number;
 }
@@ -30,43 +26,35 @@ const options = v.strictObject({
   ),
 });
 
-/** Whether a gateway is to be used, for whoever ends it. */
-export interface Readiness {
-  /** Says from now on that it is not; returns for how many milliseconds requests may still come. */
-  leave(): number;
-}
-
-declare module "../core/gateway.ts" {
-  interface Services {
-    /** Offered by the plugin `health`. */
-    readiness?: Readiness;
-  }
-}
-
-/** Why a gateway cannot be used now; nothing where it can. */
+/** The reason why a gateway is not ready. */
 export type Unready = "starting" | "closing" | "state";
 
 /**
- * Answers whoever watches over the process: `/healthz` while it runs, `/readyz` while it can be used. Both may be asked
- * without a token, and tell nothing else.
+ * Serves the probes of load balancers and orchestrators: `/healthz` for the process, `/readyz` for readiness. Both are
+ * open, and tell nothing else.
  */
 export const health: PluginFactory<"health", HealthOptions> = definePlugin({
   name: "health",
+  uses: ["state?"],
+  provides: ["readiness"],
   options: options as v.GenericSchema<HealthOptions>,
   setup(gateway, { noticeMs }) {
     let phase: Unready | undefined = "starting";
-    const watchers = createWatchers();
-    gateway.services.readiness = {
+    const probes = createProbeLog();
+    gateway.provide("readiness", {
       leave() {
         phase = "closing";
-        return noticeMs ?? watchers.noticeMs();
+        return noticeMs ?? probes.noticeMs();
       },
-    };
-    offerRoute(gateway, "/healthz", { open: true, handle: (_, response) => answer(response, undefined) });
-    offerRoute(gateway, "/readyz", {
+    });
+    gateway.register("route", "/healthz", {
+      open: true,
+      handle: (_, response) => answer(response, undefined),
+    });
+    gateway.register("route", "/readyz", {
       open: true,
       async handle(request, response) {
-        watchers.ask(request.socket.remoteAddress ?? "");
+        probes.ask(request.socket.remoteAddress ?? "");
         answer(response, phase ?? (await stateOf(gateway)));
       },
     });
@@ -105,4 +93,57 @@ function answer(response: ServerResponse, unready: Unready | undefined): void {
       "cache-control": "no-store",
     })
     .end(JSON.stringify(body));
+}
+
+/** Sources of readiness probes, such as load balancers. */
+export interface ProbeLog {
+  /** Records a probe from an address. */
+  ask(from: string): void;
+  /** How long all of them need to notice a changed answer; 0 without any. */
+  noticeMs(): number;
+}
+
+/** The recent probes of one address. */
+interface ProbeSource {
+  readonly last: number;
+  /** The last two intervals between probes; none after a single probe. */
+  readonly pauses: readonly number[];
+}
+
+/** By default HAProxy and Kubernetes act on the third failed probe in a row. */
+const FAILED_PROBES = 3;
+/** The time that a load balancer needs to act. */
+const REACTION_MS = 1_000;
+/** Rarer probes are not waited for: running calls have to finish too. */
+const MAX_NOTICE_MS = 15_000;
+/** An address without a probe for this long has stopped probing. */
+const EXPIRY_MS = 60_000;
+/** Probes are open, so there may be many addresses. */
+const MAX_SOURCES = 64;
+
+/** Records the probes by address. */
+export function createProbeLog(now: () => number = () => performance.now()): ProbeLog {
+  const probes = new Map<string, ProbeSource>();
+
+  return {
+    ask(from) {
+      const { last, pauses = [] } = probes.get(from) ?? {};
+      const pause = last === undefined ? EXPIRY_MS : now() - last;
+      // To the end, so that the address without a probe for longest is dropped first.
+      probes.delete(from);
+      probes.set(from, {
+        last: now(),
+        pauses: pause < EXPIRY_MS ? [pause, ...pauses.slice(0, 1)] : [],
+      });
+      const [oldest] = probes.keys();
+      if (probes.size > MAX_SOURCES && oldest !== undefined) probes.delete(oldest);
+    },
+    noticeMs() {
+      const pauses = [...probes.values()]
+        .filter(({ last }) => now() - last < EXPIRY_MS)
+        .flatMap((watcher) => watcher.pauses);
+      if (pauses.length === 0) return 0;
+      return Math.min(MAX_NOTICE_MS, Math.ceil(FAILED_PROBES * Math.max(...pauses)) + REACTION_MS);
+    },
+  };
 }

@@ -10,41 +10,24 @@ import {
   type PluginFactory,
 } from "../core/mod.ts";
 
-/** There is more to do than can be done in time. Nothing was done of this call. */
+/** The gateway is overloaded. The call was not made. */
 export const OVERLOADED: ErrorKind = defineError("OVERLOADED", { retry: true });
 
-/** The options of {@link overload}. */
+/** Options of {@link overload}. */
 export interface OverloadOptions {
-  /** So many calls are made at once; 256 by default. */
+  /** Calls at once; 256 by default. */
   readonly maxConcurrent?: number;
-  /** So many wait for their turn; 1,024 by default. More are refused. */
+  /** Calls in the queue; 1,024 by default. More are refused. */
   readonly maxWaiting?: number;
-  /** So many calls of one caller wait; 128 by default, so that others find room. */
+  /** Calls of one actor in the queue; 128 by default, so that there is room for others. */
   readonly maxWaitingEach?: number;
-  /** Calls are refused while the process is late by more than this; 200 by default. */
+  /** Calls are refused while the event loop lags by more than this; 200 by default. */
   readonly maxLagMs?: number;
   /**
    * Whether calls of the user of this machine count too; they do not by default, since who is alone has nobody to make
    * way for.
    */
   readonly local?: boolean;
-}
-
-/** How busy a gateway is. */
-export interface Load {
-  readonly running: number;
-  readonly waiting: number;
-  /** By how much the process was late lately. */
-  readonly lagMs: number;
-  /** How many calls were refused since it began. */
-  readonly refused: number;
-}
-
-declare module "../core/gateway.ts" {
-  interface Services {
-    /** Offered by the plugin `overload`. */
-    load?: () => Load;
-  }
 }
 
 const count = v.pipe(v.number(), v.integer(), v.minValue(1, "a number, 1 or more"));
@@ -56,14 +39,14 @@ const options = v.strictObject({
   local: v.optional(v.boolean(), false),
 });
 
-/** However late it is, nobody is sent away for longer. */
-const LONGEST_S = 30;
-/** How often is looked whether the process is late. */
-const LOOK_MS = 100;
-/** What was late is forgotten by half in every look. */
-const FORGET = 0.5;
-/** After so many looks without any call nobody looks any more, so that a gateway that rests does nothing. */
-const RESTING_LOOKS = 20;
+/** The longest time in `retry_after`. */
+const MAX_RETRY_S = 30;
+/** The interval at which the lag is measured. */
+const INTERVAL_MS = 100;
+/** The part of an earlier lag that counts in the next measurement. */
+const DECAY = 0.5;
+/** Measurements without a call before the timer stops: an idle gateway does nothing. */
+const IDLE_MEASUREMENTS = 20;
 
 interface Waiting {
   readonly go: () => void;
@@ -71,12 +54,13 @@ interface Waiting {
 }
 
 /**
- * Refuses calls before so many wait that all of them are late: an answer that comes at once, and says when to come
- * again, is worth more than one that comes when nobody waits for it any more. Callers take turns.
+ * Limits calls at once and queues the rest, in turn for each actor. Beyond the queue, calls are refused at once with
+ * the time to retry after: that is worth more than an answer after the caller has given up.
  */
 export const overload: PluginFactory<"overload", OverloadOptions, Required<OverloadOptions>> = definePlugin({
   name: "overload",
-  // Before anything is remembered of a call: one that is refused was never made.
+  uses: [],
+  // Before other plugins store anything of a call: a refused call was never made.
   order: "pre",
   keys: ["overload"],
   options: options as v.GenericSchema<OverloadOptions, Required<OverloadOptions>>,
@@ -84,9 +68,14 @@ export const overload: PluginFactory<"overload", OverloadOptions, Required<Overl
     const queues = new Map<string, Waiting[]>();
     let [running, waiting, refused, lagMs] = [0, 0, 0, 0];
     let expected = 0;
-    let looksLeft = 0;
+    let measurementsLeft = 0;
     let timer: ReturnType<typeof setInterval> | undefined;
-    gateway.services.load = () => ({ running, waiting, refused, lagMs });
+    const gauge = (name: string, help: string, read: () => number): void =>
+      gateway.register("gauge", name, { help, read: () => [{ value: read() }] });
+    gauge("toolpipe_load_running", "Calls that are being made.", () => running);
+    gauge("toolpipe_load_waiting", "Calls that wait for their turn.", () => waiting);
+    gauge("toolpipe_load_refused_total", "Calls that were too many.", () => refused);
+    gauge("toolpipe_event_loop_lag_seconds", "By how much the process was late lately.", () => lagMs / 1_000);
 
     return {
       resolve(call) {
@@ -95,8 +84,8 @@ export const overload: PluginFactory<"overload", OverloadOptions, Required<Overl
         if (lag > maxLagMs)
           throw refuse(
             call,
-            `it is late by ${Math.round(lag)} ms`,
-            Math.min(Math.ceil(lag / 1_000), LONGEST_S),
+            `its event loop lags by ${Math.round(lag)} ms`,
+            Math.min(Math.ceil(lag / 1_000), MAX_RETRY_S),
           );
       },
       execute: (call, next) => (isExempt(call) ? next() : inTurn(call, next)),
@@ -115,38 +104,38 @@ export const overload: PluginFactory<"overload", OverloadOptions, Required<Overl
       }
     }
 
-    /** A call that another one is made of has its place already: it could wait for itself. */
+    /** An inner call runs in the slot of its outer call: in the queue it could wait for itself. */
     function isExempt({ parent, actor }: Call): boolean {
       return parent !== undefined || (!local && actor.id === localUser.id);
     }
 
     function lagNow(): number {
-      looksLeft = RESTING_LOOKS;
+      measurementsLeft = IDLE_MEASUREMENTS;
       if (timer) {
-        // Also where the look itself is late because of what goes on right now.
+        // The measurement itself may be late because of what runs now.
         return Math.max(lagMs, performance.now() - expected);
       }
-      expected = performance.now() + LOOK_MS;
-      timer = setInterval(look, LOOK_MS);
+      expected = performance.now() + INTERVAL_MS;
+      timer = setInterval(measure, INTERVAL_MS);
       timer.unref?.();
       return 0;
     }
 
-    function look(): void {
+    function measure(): void {
       const now = performance.now();
-      lagMs = Math.max(now - expected, lagMs * FORGET);
-      expected = now + LOOK_MS;
-      if (running > 0 || --looksLeft > 0) return;
+      lagMs = Math.max(now - expected, lagMs * DECAY);
+      expected = now + INTERVAL_MS;
+      if (running > 0 || --measurementsLeft > 0) return;
       clearInterval(timer);
       timer = undefined;
       lagMs = 0;
     }
 
-    /** Waits until it is this caller's turn; whoever ends a call then hands its place on. */
+    /** Waits for a slot; a call that ends hands its slot to the next. */
     function turn(call: Call): Promise<void> {
       const queue = queues.get(call.actor.id) ?? [];
-      if (waiting >= maxWaiting) throw refuse(call, `${waiting} calls wait already`, 1);
-      if (queue.length >= maxWaitingEach) throw refuse(call, `${queue.length} of your calls wait already`, 1);
+      if (waiting >= maxWaiting) throw refuse(call, `${waiting} calls are queued`, 1);
+      if (queue.length >= maxWaitingEach) throw refuse(call, `${queue.length} of your calls are queued`, 1);
       queues.set(call.actor.id, queue);
       waiting++;
       return new Promise((go, giveUp) => {
@@ -174,7 +163,7 @@ export const overload: PluginFactory<"overload", OverloadOptions, Required<Overl
       }
       const [actor, queue] = first;
       const next = queue.shift();
-      // Behind the others, so that each has a turn before anybody has two.
+      // To the end, so that every other actor has a turn before this one has its next.
       queues.delete(actor);
       if (queue.length > 0) queues.set(actor, queue);
       waiting--;
@@ -183,13 +172,9 @@ export const overload: PluginFactory<"overload", OverloadOptions, Required<Overl
 
     function refuse({ toolId }: Call, why: string, seconds: number): GatewayError {
       refused++;
-      return new GatewayError(
-        OVERLOADED,
-        `The gateway has too much to do: ${why}. Try again in ${seconds} s.`,
-        {
-          data: { tool: toolId, retry_after: seconds, retryAfterMs: seconds * 1_000, sent: false },
-        },
-      );
+      return new GatewayError(OVERLOADED, `The gateway is overloaded: ${why}. Try again in ${seconds} s.`, {
+        data: { tool: toolId, retry_after: seconds, retryAfterMs: seconds * 1_000, sent: false },
+      });
     }
   },
 });

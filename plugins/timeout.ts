@@ -7,22 +7,21 @@ import {
   type PluginFactory,
   type Tool,
 } from "../core/mod.ts";
-import { requestMeta } from "./guard/request-meta.ts";
-import type {} from "./upstreams/mod.ts";
+import { requestMeta } from "../core/services/policy.ts";
 
-/** The options of {@link timeout}. */
+/** Options of {@link timeout}. */
 export interface TimeoutOptions {
-  /** How long a tool may take, in milliseconds; 30,000 by default. */
+  /** The limit for every tool in milliseconds; 30,000 by default. */
   readonly ms?: number;
-  /** The same for all tools of one server, by its name; it goes before what the definition of the server says. */
+  /** Limits by server; they go before `callTimeoutMs` in the definition of the server. */
   readonly servers?: Readonly<Record<string, number>>;
-  /** The same for one tool, by its id (`server:tool`). */
+  /** Limits by tool id (`server:tool`). */
   readonly tools?: Readonly<Record<string, number>>;
-  /** Whether the time begins anew whenever the tool reports progress; true by default. */
+  /** Whether progress restarts the time; true by default. */
   readonly extendOnProgress?: boolean;
   /**
-   * What neither progress nor a caller's own wish (`toolpipe/timeout-ms`) goes beyond; 300,000 by default. A server
-   * can report progress without end. Where a tool may take longer than this anyway, that is its limit.
+   * The limit that neither progress nor the caller (`toolpipe/timeout-ms`) can exceed; 300,000 by default: a server can
+   * report progress forever. A tool whose own limit is longer keeps that.
    */
   readonly maxMs?: number;
 }
@@ -43,55 +42,36 @@ const options = v.strictObject({
   maxMs: v.optional(ms, 300_000),
 });
 
-/** Whoever executes calls can see here that it need not time them itself: a call that is late is cancelled. */
-export interface Timeouts {
-  /** What the options allow a tool, and what says so. */
-  limitOf(call: Pick<Call, "tool" | "toolId">): TimeLimit;
-  /** Stops the time of a call until what it returns is called: how long a person thinks is not the tool's doing. */
-  pause(call: Call): () => void;
-}
-
-/** How long a tool may take. */
+/** The time limit of a tool. */
 export interface TimeLimit {
   readonly ms: number;
-  /** What to change to change it, such as `options.timeout.ms`. */
+  /** The setting that it comes from, such as `options.timeout.ms`. */
   readonly setting: string;
-}
-
-declare module "../core/gateway.ts" {
-  interface Services {
-    /** Offered by the plugin `timeout`. */
-    timeouts?: Timeouts;
-  }
 }
 
 /**
  * Ends a call whose tool takes too long with `TIMEOUT`. Only its execution counts, and not that its server had to
- * be found first. The gateway's own tools are not timed: what they wait for is another call, which is, and an
+ * be found first. The gateway's own tools are not timed: they wait for an inner call, which is, and an
  * outer call must not end before the inner one may.
  */
 export const timeout: PluginFactory<"timeout", TimeoutOptions, Required<TimeoutOptions>> = definePlugin({
   name: "timeout",
+  uses: ["servers?"],
   options: options as v.GenericSchema<TimeoutOptions, Required<TimeoutOptions>>,
   setup(gateway, given) {
-    const limitOf: Timeouts["limitOf"] = (call) => limitFrom(gateway, given, call);
-    /** What is said of a tool does not change; another definition of it is another object. */
+    /** By tool object: a changed definition is another object. */
     const limits = new WeakMap<Tool, TimeLimit>();
-    gateway.services.timeouts = {
-      limitOf,
-      pause: ({ notes }) => (notes[clockNote] as Clock | undefined)?.pause() ?? (() => {}),
-    };
     return {
       execute(call, next) {
         const { tool } = call;
         if (!tool || tool.builtin) return next();
         let limit = limits.get(tool);
         if (!limit) {
-          limit = limitOf(call);
+          limit = limitFrom(gateway, given, tool);
           limits.set(tool, limit);
         }
+        call.isTimed = true;
         const clock = new Clock(call, limit, given);
-        call.notes[clockNote] = clock;
         return next().then(
           () => clock.stop(),
           (thrown) => {
@@ -104,33 +84,31 @@ export const timeout: PluginFactory<"timeout", TimeoutOptions, Required<TimeoutO
   },
 });
 
-/** Where the clock of a call is found. */
-const clockNote = Symbol("toolpipe clock");
-
-/** Cancels a call when its time is up. A class for speed: every call has one. */
+/** Cancels a call that exceeds its limit. A class for speed: every call has one. */
 class Clock {
   #call: Call | undefined;
   readonly #limit: TimeLimit;
   readonly #wish: TimeLimit | undefined;
   readonly #longest: number;
-  #began: number = performance.now();
-  #since: number = this.#began;
+  readonly #began: number;
+  #since: number;
   #hasReported = false;
-  #pauses = 0;
-  #pausedAt = 0;
   #timer: ReturnType<typeof setTimeout>;
 
   constructor(call: Call, allowed: TimeLimit, { extendOnProgress, maxMs }: Required<TimeoutOptions>) {
     const most = Math.max(maxMs, allowed.ms);
     this.#call = call;
+    // On the clock of the call, which stands still while the call is paused.
+    this.#began = call.activeMs;
+    this.#since = this.#began;
     this.#wish = wishOf(call, most);
     this.#limit = this.#wish ?? allowed;
-    // A caller who says how long it may take means all of it.
+    // The limit of a caller includes progress.
     this.#longest = this.#wish?.ms ?? most;
     this.#timer = this.#checkIn(this.#limit.ms);
     if (!extendOnProgress) return;
     call.listen(() => {
-      this.#since = performance.now();
+      this.#since = call.activeMs;
       this.#hasReported = true;
     });
   }
@@ -140,33 +118,22 @@ class Clock {
     this.#call = undefined;
   }
 
-  pause(): () => void {
-    let isOver = false;
-    if (this.#pauses++ === 0) this.#pausedAt = performance.now();
-    return () => {
-      if (isOver) return;
-      isOver = true;
-      if (--this.#pauses > 0) return;
-      const now = performance.now();
-      this.#began += now - this.#pausedAt;
-      this.#since = Math.min(now, this.#since + now - this.#pausedAt);
-    };
-  }
-
   #checkIn(ms: number): ReturnType<typeof setTimeout> {
     return setTimeout(() => this.#check(), ms);
   }
 
-  /** A tool may report much, so progress only leaves a mark, and the timer looks for it when it is due. */
+  /** A tool may report progress often, so that only sets a time, which is checked when the timer fires. */
   #check(): void {
-    if (this.#pauses > 0) {
+    const call = this.#call;
+    if (!call) return;
+    if (call.isPaused) {
       this.#timer = this.#checkIn(this.#limit.ms);
       return;
     }
     const [silentBy, overBy] = [this.#since + this.#limit.ms, this.#began + this.#longest];
-    const left = Math.ceil(Math.min(silentBy, overBy) - performance.now());
+    const left = Math.ceil(Math.min(silentBy, overBy) - call.activeMs);
     if (left > 0) this.#timer = this.#checkIn(left);
-    else if (this.#call) this.#call.cancel(this.#late(this.#call, overBy < silentBy));
+    else call.cancel(this.#late(call, overBy < silentBy));
   }
 
   #late(call: Call, isOver: boolean): GatewayError {
@@ -179,7 +146,7 @@ class Clock {
 const MAX = "options.timeout.maxMs";
 const WISH = `the caller's own, "${requestMeta.timeoutMs}"`;
 
-/** How long the caller would have it take, shorter or longer than the options say: as far as they let anything go. */
+/** The limit that the caller asks for, shorter or longer than the options, up to the maximum. */
 function wishOf({ meta }: Call, most: number): TimeLimit | undefined {
   const ms = meta[requestMeta.timeoutMs];
   if (typeof ms !== "number" || !(ms >= 1)) return undefined;
@@ -194,19 +161,14 @@ function late({ toolId }: Call, { ms, setting }: TimeLimit, reported = false): G
   return new GatewayError("TIMEOUT", `${what} The limit is ${setting}.`, { data: { ms, setting } });
 }
 
-function limitFrom(
-  { services }: Gateway,
-  given: Required<TimeoutOptions>,
-  { tool, toolId }: Pick<Call, "tool" | "toolId">,
-): TimeLimit {
-  const [id, server] = [tool?.id ?? toolId, tool?.server ?? ""];
+function limitFrom({ services }: Gateway, given: Required<TimeoutOptions>, { id, server }: Tool): TimeLimit {
   if (Object.hasOwn(given.tools, id)) {
     return { ms: Number(given.tools[id]), setting: `options.timeout.tools["${id}"]` };
   }
   if (Object.hasOwn(given.servers, server)) {
     return { ms: Number(given.servers[server]), setting: `options.timeout.servers["${server}"]` };
   }
-  const defined = services.upstreams?.status(server)?.config.callTimeoutMs;
+  const defined = services.servers?.status(server)?.config.callTimeoutMs;
   if (defined !== undefined) {
     return { ms: defined, setting: `callTimeoutMs in the definition of the server "${server}"` };
   }

@@ -1,5 +1,7 @@
+import { inspect } from "node:util";
 import * as v from "valibot";
-import { type Call, definePlugin, type PluginFactory, type SettledCall } from "../core/mod.ts";
+import { type Call, definePlugin, GatewayError, type PluginFactory, type SettledCall } from "../core/mod.ts";
+import { masked } from "./lib/redact.ts";
 
 /** The options of {@link trace}. */
 export interface TraceOptions {
@@ -19,6 +21,7 @@ interface Mark {
 /** Prints every call with its five stages and the time each took. */
 export const trace: PluginFactory<"trace", TraceOptions> = definePlugin({
   name: "trace",
+  uses: [],
   // First in every stage, so that it sees each one begin.
   order: "pre",
   options: options as v.GenericSchema<TraceOptions, TraceOptions>,
@@ -64,8 +67,19 @@ function describe(call: SettledCall, marks: readonly Mark[]): string[] {
   return [
     `${indent}${call.toolId}`,
     ...stages,
+    ...(call.error?.code === "INTERNAL" ? causesOf(call.error.cause, `${indent}    `) : []),
     `${indent}  ${"audit".padEnd(9)}${call.durationMs.toFixed(2).padStart(8)} ms in all`,
   ];
+}
+
+/** The causes of a failure with their stacks: where a plugin threw. */
+function causesOf(cause: unknown, indent: string): string[] {
+  if (!(cause instanceof Error))
+    return cause === undefined ? [] : [`${indent}caused by ${masked(inspect(cause))}`];
+  // An error of the gateway has no stack.
+  const text = GatewayError.is(cause) ? `${cause.code}: ${cause.message}` : (cause.stack ?? String(cause));
+  const lines = `caused by ${masked(text)}`.split("\n").map((line) => indent + line);
+  return [...lines, ...causesOf(cause.cause, indent)];
 }
 
 function ending(call: SettledCall): string {

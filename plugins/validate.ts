@@ -6,27 +6,12 @@ import {
   type PluginFactory,
   type Tool,
 } from "../core/mod.ts";
-import { type LinearPattern, patternCompiler } from "./_linear-pattern.ts";
-import { copySchema, type SchemaCopy } from "./_schema-copy.ts";
-import { SCHEMA_TOO_COMPLEX, SCHEMA_UNSUPPORTED } from "./_schema-errors.ts";
-import { scanSchema } from "./_schema-scan.ts";
-import type {} from "./guard/mod.ts";
-import { policyOf } from "./guard/policy.ts";
+import { getPolicy } from "../core/services/policy.ts";
+import { type LinearPattern, patternCompiler } from "./lib/pattern.ts";
+import { copySchema, type SchemaCopy } from "./lib/schema/copy.ts";
+import { SCHEMA_TOO_COMPLEX, SCHEMA_UNSUPPORTED, scanSchema } from "./lib/schema/scan.ts";
 
-export { SCHEMA_TOO_COMPLEX, SCHEMA_UNSUPPORTED } from "./_schema-errors.ts";
-
-/** What the plugin `validate` knows of schemas. */
-export interface SchemaService {
-  /** The patterns of a tool's input schema that are not checked, since that could take for ever. */
-  unchecked(tool: Tool): Promise<readonly string[]>;
-}
-
-declare module "../core/gateway.ts" {
-  interface Services {
-    /** Offered by the plugin `validate`. */
-    schemas?: SchemaService;
-  }
-}
+export { SCHEMA_TOO_COMPLEX, SCHEMA_UNSUPPORTED } from "./lib/schema/scan.ts";
 
 interface Compiled {
   readonly copy: SchemaCopy;
@@ -40,11 +25,11 @@ interface Compiled {
  */
 export const validate: PluginFactory<"validate"> = definePlugin({
   name: "validate",
+  uses: [],
   setup(gateway) {
     // A changed definition is a new object, so an outdated validator is never found, and goes with its tool.
     const compiled = new WeakMap<Tool, MaybePromise<Compiled>>();
     const told = new WeakSet<Tool>();
-    gateway.services.schemas = { unchecked: async (tool) => (await compiledOf(tool)).unchecked };
     return {
       validate(call) {
         const tool = call.tool as Tool;
@@ -77,9 +62,9 @@ export const validate: PluginFactory<"validate"> = definePlugin({
     }
 
     function consider(tool: Tool, unchecked: readonly string[]): void {
-      const { riskLevel } = policyOf(tool);
+      const { riskLevel } = getPolicy(tool);
       const patterns = unchecked.map((source) => JSON.stringify(source.slice(0, 100))).join(", ");
-      const isJudged = gateway.services.guard !== undefined || tool.policy !== undefined;
+      const isJudged = tool.policy !== undefined;
       const error = new GatewayError(
         SCHEMA_UNSUPPORTED,
         `The input schema of "${tool.id}" has a pattern that cannot be checked in bounded time: ${patterns}.`,

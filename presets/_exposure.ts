@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { definePlugin, type Exposure, type PluginFactory } from "../core/mod.ts";
-import type {} from "../plugins/serve/exposure.ts";
+import type {} from "../core/services/clients.ts";
 
 /** The options of the plugin `exposure`. */
 export interface ExposureOptions {
@@ -43,12 +43,14 @@ export const knownHosts: Readonly<Record<string, Exposure>> = {
  */
 export const exposure: PluginFactory<"exposure", ExposureOptions, Required<ExposureOptions>> = definePlugin({
   name: "exposure",
+  uses: [],
+  provides: ["exposure"],
   keys: ["expose"],
   options: options as v.GenericSchema<ExposureOptions, Required<ExposureOptions>>,
   setup(gateway, { expose, hosts }) {
-    gateway.services.exposure = {
-      of: (client) => (expose === "auto" ? hostExposure(client?.name, hosts) : expose),
-    };
+    gateway.provide("exposure", {
+      get: (client) => (expose === "auto" ? hostExposure(client?.name, hosts) : expose),
+    });
   },
 });
 

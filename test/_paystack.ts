@@ -8,8 +8,8 @@ import { fileURLToPath } from "node:url";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { onTestFinished } from "vitest";
 import type { JsonObject } from "../core/mod.ts";
-import { startServe } from "./_helpers/start-serve.ts";
-import { temporaryFolder, writeFiles } from "./_helpers/temporary-folder.ts";
+import { startServe } from "./support/start-serve.ts";
+import { temporaryFolder, writeFiles } from "./support/temporary-folder.ts";
 
 /** What must never be seen anywhere. */
 export const SECRET = "sk_test_canary_4eC39HqLyjWDarjtT1zdp7dc";

@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { Redis } from "ioredis";
 import { onTestFinished } from "vitest";
 import type { JsonObject } from "../core/mod.ts";
-import { startRedis, type TestRedis } from "./_helpers/redis.ts";
-import { roundRobin } from "./_helpers/round-robin.ts";
 import { type ChargeOrder, type Executed, openShop, paramsOf, type Running, type Shop } from "./_paystack.ts";
 import { askModern, messagesOf } from "./plugins/serve/_http.ts";
+import { startRedis, type TestRedis } from "./support/redis.ts";
+import { roundRobin } from "./support/round-robin.ts";
 
 /** Gateways as processes, each with a home of its own as if on a machine of its own, that share a Redis. */
 export interface TestReplicas {

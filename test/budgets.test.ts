@@ -3,12 +3,12 @@ import { encode } from "gpt-tokenizer/encoding/o200k_base";
 import { describe, expect, test } from "vitest";
 import { identifierFault, lookOf } from "../core/identifiers.ts";
 import type { Gateway, JsonObject } from "../core/mod.ts";
-import { estimateTokens } from "../plugins/_tokens.ts";
-import { detailsOf } from "../presets/_anygpt/details.ts";
-import { describeTools, instructions } from "../presets/anygpt.ts";
-import { textOf } from "./_helpers/failure.ts";
+import { estimateTokens } from "../plugins/lib/tokens.ts";
+import { detailsOf } from "../presets/anygpt/details.ts";
+import { describeTools, instructions } from "../presets/anygpt/mod.ts";
 import { realCatalog, realQueries } from "./plugins/types/_real-catalog.ts";
 import { openCatalog, sampleCatalog } from "./presets/_anygpt-catalog.ts";
+import { textOf } from "./support/failure.ts";
 
 const isReal = realCatalog().length > 0;
 const catalog = isReal ? realCatalog() : sampleCatalog;

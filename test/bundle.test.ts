@@ -1,5 +1,5 @@
 import { readdir, readFile } from "node:fs/promises";
-import { createRequire } from "node:module";
+import { createRequire, isBuiltin } from "node:module";
 import { dirname, join, resolve } from "node:path";
 import { expect, test } from "vitest";
 
@@ -45,7 +45,7 @@ test("what is joined asks for nothing that is not among our own dependencies", a
       .split("/")
       .slice(0, from.startsWith("@") ? 2 : 1)
       .join("/");
-  const missing = [...foreign].filter((from) => !from.startsWith("node:") && !allowed.has(nameOf(from)));
+  const missing = [...foreign].filter((from) => !isBuiltin(from) && !allowed.has(nameOf(from)));
   expect(foreign.size).toBeGreaterThan(5);
   expect(missing.filter((from) => nameOf(from) !== "toolpipe")).toEqual([]);
 });

@@ -10,15 +10,15 @@ import type { GatewayError, JsonObject, Plugin } from "../core/mod.ts";
 import { dashboard } from "../plugins/dashboard/mod.ts";
 import { logs } from "../plugins/logs/mod.ts";
 import { metrics } from "../plugins/metrics/mod.ts";
+import { openapi } from "../plugins/openapi/mod.ts";
 import { serveHttp } from "../plugins/serve/mod.ts";
 import { telemetry } from "../plugins/telemetry/mod.ts";
-import { openapi } from "../plugins/upstreams/openapi/mod.ts";
-import { anygpt } from "../presets/anygpt.ts";
-import { hasChromium, openPage, startBrowser } from "./_helpers/browser.ts";
-import { temporaryFolder } from "./_helpers/temporary-folder.ts";
+import { anygpt } from "../presets/anygpt/mod.ts";
 import { ask } from "./plugins/serve/_http.ts";
 import { registerSdk } from "./plugins/telemetry/_otel.ts";
 import { script } from "./plugins/upstreams/_fixtures.ts";
+import { hasChromium, openPage, startBrowser } from "./support/browser.ts";
+import { temporaryFolder } from "./support/temporary-folder.ts";
 
 /** Each is named by where it is put, so that a leak says where it came from. */
 const canary = (place: string): string => `canary-${place}-7Qx2`;
@@ -194,7 +194,7 @@ describe("a secret in arguments, variables, headers, an address or the error of 
     });
     onTestFinished(() => server.close({ drainMs: 0 }));
     const { gateway } = server;
-    await gateway.services.upstreams?.settled();
+    await gateway.services.servers?.settled();
 
     const headers = { authorization: `Bearer ${token}` };
     const answers: string[] = [];
@@ -220,7 +220,7 @@ describe("a secret in arguments, variables, headers, an address or the error of 
     const origin = new URL("/", server.url);
     const read = async (path: string): Promise<string> =>
       (await fetch(new URL(path, origin), { headers })).text();
-    const statuses = gateway.services.upstreams?.statuses().map(({ status, reason }) => ({ status, reason }));
+    const statuses = gateway.services.servers?.statuses().map(({ status, reason }) => ({ status, reason }));
     const seen: Record<string, string> = {
       answers: answers.join("\n"),
       logs: lines.join("\n"),

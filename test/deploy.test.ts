@@ -5,11 +5,11 @@ import { promisify } from "node:util";
 import { parseYAML } from "confbox";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { type JsonObject, type LoadedConfig, loadConfig, version } from "../core/mod.ts";
+import { memoryStore } from "../plugins/lib/memory-store.ts";
 import { serveHttp } from "../plugins/serve/mod.ts";
-import { memoryStore } from "../plugins/state/mod.ts";
 import { presets } from "../presets/mod.ts";
-import { freePort } from "./_helpers/redis.ts";
-import { runMain } from "./_helpers/run-cli.ts";
+import { freePort } from "./support/redis.ts";
+import { runMain } from "./support/run-cli.ts";
 
 const path = (file: string): string => fileURLToPath(new URL(`../${file}`, import.meta.url));
 const read = (file: string): string => readFileSync(path(file), "utf8");

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { runCli } from "./_helpers/run-cli.ts";
 import { type ChargeOrder, type Executed, openShop, paramsOf, type Running, type Shop } from "./_paystack.ts";
 import { auditFolder, expectAudited, expectNoSecret } from "./_paystack-checks.ts";
 import { nextMoment } from "./_paystack-moments.ts";
+import { runCli } from "./support/run-cli.ts";
 
 const CHARGE = "paystack:charge-authorization";
 /** How often the gateway is killed, with several charges under way each time; `KILLS=200` takes minutes. */

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
+import { formerSubpaths } from "../core/load-module.ts";
 import { version } from "../core/version.ts";
 
 const root = new URL("../", import.meta.url);
@@ -71,13 +72,13 @@ describe("the export maps", () => {
   });
 
   test("hold every public module and no private one", () => {
-    const isPublic = (file: string): boolean =>
-      /^(plugins\/[^_/][^/]*\.ts|plugins\/([^_/][^/]*\/)+mod\.ts|presets\/[^_/][^/]*\.ts)$/.test(file);
+    const isPublic = (file: string): boolean => /^(plugins|presets)\/[^_/]+(\/mod)?\.ts$/.test(file);
     const files = [...sources("plugins"), ...sources("presets")].filter(isPublic);
     const names = files.map((file) =>
       `./${file.replace(/(\/mod)?\.ts$/, "")}`.replace(/^\.\/presets$/, "./presets/mod"),
     );
-    expect(Object.keys(deno.exports).toSorted()).toEqual([".", ...names].toSorted());
+    const former = Object.keys(formerSubpaths).map((name) => `./${name}`);
+    expect(Object.keys(deno.exports).toSorted()).toEqual([".", "./services", ...names, ...former].toSorted());
   });
 
   test.each(Object.entries(deno.exports))("%s imports and exports something", async (name, file) => {

@@ -1,10 +1,11 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { loadModule } from "../core/load-module.ts";
 import { createGateway, type ErrorKind, errorKinds, type LoadedConfig, loadConfig } from "../core/mod.ts";
 import { presets } from "../presets/mod.ts";
+import { removeFolder } from "./support/temporary-folder.ts";
 
 const readme = await readFile(new URL("../README.md", import.meta.url), "utf8");
 let folder: string;
@@ -16,7 +17,7 @@ beforeAll(async () => {
     await writeFile(join(folder, String(name)), String(code));
   }
 });
-afterAll(() => rm(folder, { recursive: true }));
+afterAll(() => removeFolder(folder));
 
 /** The servers in it are listed but not asked for their tools: they are not on this machine. */
 async function readmeConfig(): Promise<LoadedConfig> {
@@ -75,7 +76,7 @@ function byCode(a: { code?: string | undefined }, b: { code?: string | undefined
 
 /** Every kind that a file of a plugin or a preset exports. */
 async function kindsOfPlugins(): Promise<ErrorKind[]> {
-  const kinds = await Promise.all(["../plugins/", "../presets/"].map(kindsIn));
+  const kinds = await Promise.all(["../core/services/", "../plugins/", "../presets/"].map(kindsIn));
   return [...new Set(kinds.flat())];
 }
 

@@ -6,11 +6,11 @@ import { describe, expect, test } from "vitest";
 import type { JsonObject, Preset } from "../core/mod.ts";
 import { guard } from "../plugins/guard/mod.ts";
 import { retry } from "../plugins/retry/mod.ts";
-import { anygpt } from "../presets/anygpt.ts";
+import { anygpt } from "../presets/anygpt/mod.ts";
 import { passthrough } from "../presets/passthrough.ts";
-import { temporaryFolder } from "./_helpers/temporary-folder.ts";
 import { until } from "./plugins/upstreams/_fixtures.ts";
 import { clientOf, fixtureServer, type TestClient, textIn } from "./presets/_passthrough.ts";
+import { temporaryFolder } from "./support/temporary-folder.ts";
 
 const PATIENCE_MS = 120_000;
 const CALLERS = Array.from({ length: 32 }, (_, caller) => caller);
@@ -175,11 +175,11 @@ describe.each([
         }
       }),
     );
-    const { upstreams } = client.gateway.services;
+    const { servers } = client.gateway.services;
     // It is still being waited for: it was given longer than all of this takes.
-    expect(upstreams?.status("hanging")?.listedAt).toBeUndefined();
-    expect(upstreams?.status("hanging")?.status).not.toBe("error");
-    await until(() => upstreams?.status("missing")?.status === "error", PATIENCE_MS);
-    expect(upstreams?.status("load")).toMatchObject({ status: "connected" });
+    expect(servers?.status("hanging")?.listedAt).toBeUndefined();
+    expect(servers?.status("hanging")?.status).not.toBe("error");
+    await until(() => servers?.status("missing")?.status === "error", PATIENCE_MS);
+    expect(servers?.status("load")).toMatchObject({ status: "connected" });
   });
 });

@@ -1,11 +1,11 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { JsonObject } from "../core/mod.ts";
-import { balancer } from "./_helpers/balancer.ts";
-import { type Serving, startServe } from "./_helpers/start-serve.ts";
-import { temporaryFolder } from "./_helpers/temporary-folder.ts";
 import { answerOf, ask } from "./plugins/serve/_http.ts";
 import { until } from "./plugins/upstreams/_fixtures.ts";
+import { balancer } from "./support/balancer.ts";
+import { type Serving, startServe } from "./support/start-serve.ts";
+import { temporaryFolder } from "./support/temporary-folder.ts";
 
 const PATIENCE_MS = 120_000;
 const CLIENTS = 8;

@@ -5,9 +5,9 @@ import { Client as LegacyClient } from "@modelcontextprotocol/sdk/client/index.j
 import { StreamableHTTPClientTransport as LegacyTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { verifyAudit } from "../plugins/audit/mod.ts";
-import { hasRedis } from "./_helpers/redis.ts";
 import type { ChargeOrder, Executed } from "./_paystack.ts";
 import { openReplicas, type TestReplicas } from "./_replicas.ts";
+import { hasRedis } from "./support/redis.ts";
 
 const REPLICAS = 3;
 

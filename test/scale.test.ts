@@ -2,17 +2,17 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { createGateway, loadConfig, type Tool } from "../core/mod.ts";
-import { percentile } from "../plugins/search/evaluate.ts";
-import { rankerNamed } from "../plugins/search/mod.ts";
+import { percentile } from "../plugins/lib/evaluation.ts";
+import { createRanker } from "../plugins/search/mod.ts";
 import { presets } from "../presets/mod.ts";
-import { errorOf, jsonOf } from "./_helpers/failure.ts";
-import { temporaryFolder } from "./_helpers/temporary-folder.ts";
 import { fromRoot } from "./bench/_root.ts";
 import { prepareCatalog } from "./bench/catalog.ts";
+import { errorOf, jsonOf } from "./support/failure.ts";
+import { temporaryFolder } from "./support/temporary-folder.ts";
 
 const compiled = vi.hoisted(() => ({ count: 0 }));
-vi.mock("../plugins/_schema-copy.ts", async (original) => {
-  const real = await original<typeof import("../plugins/_schema-copy.ts")>();
+vi.mock("../plugins/lib/schema/copy.ts", async (original) => {
+  const real = await original<typeof import("../plugins/lib/schema/copy.ts")>();
   const copySchema: typeof real.copySchema = (...given) => {
     compiled.count++;
     return real.copySchema(...given);
@@ -76,7 +76,7 @@ describe("fault 58: a thousand servers of ten tools each", () => {
 test("fault 58: a hundred thousand tools in one index are found within milliseconds", {
   timeout: 300_000,
 }, async () => {
-  const ranker = await rankerNamed("fusion");
+  const ranker = await createRanker("fusion");
   const indexing = await cpuMsOf(async () => {
     for (let server = 0; server < 10_000; server++) ranker.update(`server-${server}`, toolsOf(server));
     ranker.update("zoo", [toolNamed("zoo", "groom_zebras", "Brushes the zebras of the zoo.")]);

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
-import type { Tool, ToolDefinition } from "../../core/mod.ts";
-import { connectStdio } from "../../plugins/upstreams/connect-stdio.ts";
+import { createGateway, type Tool, type ToolDefinition } from "../../core/mod.ts";
+import { mcp } from "../../plugins/mcp/mod.ts";
 
 /** What a line of `tools.jsonl` says of a tool. */
 export type ListedTool = Pick<Tool, "id" | "server" | "name" | "description" | "inputSchema">;
@@ -64,15 +64,21 @@ export async function collectTools(): Promise<ListedTool[]> {
 async function listTools(server: string, origin: Origin, folder: string): Promise<readonly ToolDefinition[]> {
   const file = await binOf(origin.package);
   const run = "Deno" in globalThis ? ["run", "-A", "--no-lock", file] : [file];
-  const upstream = await connectStdio(
+  const gateway = await createGateway({ plugins: [mcp()] });
+  const driver = await gateway.driver("upstream", "stdio");
+  const upstream = await driver.connect(
     {
-      type: "stdio",
-      command: process.execPath,
-      args: [...run, ...(origin.args?.(folder) ?? [])],
-      env: origin.env?.(folder) ?? {},
-      cwd: folder,
+      name: server,
+      connection: {
+        type: "stdio",
+        command: process.execPath,
+        args: [...run, ...(origin.args?.(folder) ?? [])],
+        env: origin.env?.(folder) ?? {},
+        cwd: folder,
+      },
+      origin: { source: "playground", scope: "config" },
     },
-    { name: server },
+    { events: {}, prior: undefined, signal: new AbortController().signal, capabilities: {} },
   );
   try {
     const { tools, rejected } = await upstream.list();
@@ -82,6 +88,7 @@ async function listTools(server: string, origin: Origin, folder: string): Promis
     return tools;
   } finally {
     await upstream.close();
+    await gateway.close();
   }
 }
 

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import type { Tool } from "../../core/mod.ts";
-import { type LabelledQuery, readQueries, readTools } from "../../plugins/_labelled.ts";
+import { type LabelledQuery, readQueries, readTools } from "../../plugins/lib/evaluation.ts";
 
 /** A catalog, and what is asked of it. */
 export interface LabelledSet {

@@ -10,12 +10,12 @@ import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Tool } from "../../core/mod.ts";
-import { type LabelledQuery, readQueries, readTools } from "../../plugins/_labelled.ts";
-import type { Evidence } from "../../plugins/search/fusion/evidence.ts";
-import { relevanceOf, termsOf } from "../../plugins/search/fusion/relevance.ts";
-import { fusionReader } from "../../plugins/search/fusion.ts";
+import { type LabelledQuery, readQueries, readTools } from "../../plugins/lib/evaluation.ts";
+import { type Evidence, loadFusion } from "../../plugins/search/mod.ts";
 import { readLabelledSet } from "../labelled/labelled-set.ts";
-import { type Example, fitLogistic } from "./_logistic.ts";
+import { type Example, fitLogistic } from "./logistic.ts";
+
+const { fusionReader, modelInputs, relevanceOf } = await loadFusion();
 
 const MOST_QUERIES = 300;
 const DEPTH = 10;
@@ -91,7 +91,7 @@ function examplesOf(all: readonly Asked[]): Example[] {
   for (const { group } of all) sizes.set(group, (sizes.get(group) ?? 0) + 1);
   return all.flatMap(({ group, kind, found }) =>
     found.map(({ evidence, isRight }, at) => ({
-      terms: termsOf(evidence),
+      terms: modelInputs(evidence),
       isRight,
       weight: ((at === 0 ? 1 : REST) * (kind === "removed" ? REMOVED : 1)) / (sizes.get(group) ?? 1),
     })),
@@ -192,17 +192,13 @@ const fitted = fitLogistic(examplesOf(all));
 const gate = rounded([gateFor(all, fitted)])[0];
 print(`\nFitted to all of them: ${JSON.stringify(fitted)}, gate ${gate}`);
 if (write === "--write") {
-  const file = fileURLToPath(new URL("../../plugins/search/fusion/weights.ts", import.meta.url));
+  const file = fileURLToPath(new URL("../../plugins/search/fusion/relevance.ts", import.meta.url));
   const listed = (numbers: readonly number[]): string => `[${rounded(numbers).join(", ")}]`;
+  const text = await readFile(file, "utf8");
   await writeFile(
     file,
-    `// Written by \`playground/train/fit-relevance.ts\`: not for editing by hand.
-
-/** What the terms of a relevance weigh. */
-export const relevanceWeights: readonly number[] = ${listed(fitted)};
-
-/** Where even the best tool is less relevant than this, nothing fits. */
-export const defaultGate: number = ${gate};
-`,
+    text
+      .replace(/(relevanceWeights: readonly number\[\] = ).*;/, `$1${listed(fitted)};`)
+      .replace(/(defaultGate = ).*;/, `$1${gate};`),
   );
 }

@@ -1,16 +1,15 @@
 import { randomBytes } from "node:crypto";
-import { canonicalJson, sha256 } from "../guard/canonical.ts";
-import { canonicalRecord } from "./_canonical-record.ts";
-import type { AuditNote, AuditRecord } from "./sink.ts";
+import type { AuditNote, AuditRecord, ChainedRecord } from "../../core/services/audit.ts";
+import { canonicalJson, sha256 } from "../lib/hash.ts";
 
-/** What the first record of all has before it. */
+/** Hash before the first record of all. */
 export const NOTHING_BEFORE: string = "0".repeat(64);
 
-/** Puts records one behind the other. */
+/** Links records by hash. */
 export interface Chain {
-  /** Gives a record its place, and returns it as JSON. Fields that no record has are left out. */
+  /** Appends a record and returns it as JSON, without unknown fields. */
   link(record: AuditRecord | AuditNote): string;
-  /** Where it is; to go back there, if what was linked since could not be written. */
+  /** The last record, to go back to if those after it could not be written. */
   readonly end: ChainEnd;
   goBack(to: ChainEnd): void;
 }
@@ -21,7 +20,7 @@ export interface ChainEnd {
   readonly hash: string;
 }
 
-/** Begins a chain behind the record of this hash. */
+/** Starts a chain after the record with this hash. */
 export function createChain(after: string = NOTHING_BEFORE): Chain {
   const chain = randomBytes(8).toString("hex");
   let end: ChainEnd = { seq: 0, hash: after };
@@ -31,7 +30,7 @@ export function createChain(after: string = NOTHING_BEFORE): Chain {
       const canonical = canonicalRecord(record, { chain, seq, prev_hash: end.hash });
       const hash = sha256(canonical);
       end = { seq, hash };
-      // What was hashed is written as it is: turning it into text once more would double the cost.
+      // The hashed text is reused: serializing twice would double the cost.
       return `${canonical.slice(0, -1)},"hash":"${hash}"}`;
     },
     get end() {
@@ -43,8 +42,37 @@ export function createChain(after: string = NOTHING_BEFORE): Chain {
   };
 }
 
-/** The hash that a record must have. */
-export function hashOf(record: object): string {
+/** Computes the hash that a record must have. */
+export function hashRecord(record: object): string {
   const { hash: _, ...rest } = record as { hash?: unknown };
   return sha256(canonicalJson(rest));
+}
+
+/**
+ * Serializes a record with its place in the chain to canonical JSON, which `JSON.stringify` writes if the fields are in
+ * the right order. They are listed one by one because every other way (a spread, a loop, a sort) takes longer than the
+ * rest of a record, its hash included.
+ */
+export function canonicalRecord(
+  record: AuditRecord | AuditNote,
+  place: Pick<ChainedRecord, "chain" | "seq" | "prev_hash">,
+): string {
+  const given = record as Partial<AuditRecord & Omit<AuditNote, "event" | "outcome">>;
+  return JSON.stringify({
+    actor_id: given.actor_id,
+    chain: place.chain,
+    count: given.count,
+    duration_ms: given.duration_ms,
+    event: given.event,
+    outcome: given.outcome,
+    params_hash: given.params_hash,
+    parent_id: given.parent_id,
+    prev_hash: place.prev_hash,
+    request_id: given.request_id,
+    seq: place.seq,
+    stage: given.stage,
+    timestamp: given.timestamp,
+    tool_id: given.tool_id,
+    via: given.via,
+  });
 }

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { GatewayError } from "../../core/mod.ts";
-import { createWriter, type Writer } from "./_writer.ts";
-import type { AuditSink } from "./sink.ts";
+import type { AuditSink } from "../../core/services/audit.ts";
+import { createWriter, type Writer } from "./writer.ts";
 
 interface Shared {
   readonly writer: Writer;

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
+import type { AuditSink } from "../../core/services/audit.ts";
 import { fileSink } from "./file.ts";
-import type { AuditSink } from "./sink.ts";
 
 /** Where records are kept, and for how long. */
 export interface AuditFolder {

@@ -10,7 +10,7 @@ import {
   writeSync,
 } from "node:fs";
 import { dirname } from "node:path";
-import { canonicalJson } from "../guard/canonical.ts";
+import { canonicalJson } from "../lib/hash.ts";
 
 /** What SHA-256 takes at a time. */
 const BLOCK = 64;

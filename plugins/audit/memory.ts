@@ -1,5 +1,5 @@
+import type { AuditRecord, AuditSink, ChainedRecord } from "../../core/services/audit.ts";
 import { createChain } from "./chain.ts";
-import type { AuditRecord, AuditSink, ChainedRecord } from "./sink.ts";
 
 /** A sink whose records can be read back. */
 export interface MemorySink extends AuditSink {

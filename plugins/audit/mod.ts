@@ -3,44 +3,55 @@ import { join } from "node:path";
 import * as v from "valibot";
 import {
   type Call,
+  defineError,
   definePlugin,
+  type ErrorKind,
   type Gateway,
   GatewayError,
   type MaybePromise,
   type PluginFactory,
 } from "../../core/mod.ts";
-import { canonicalJson } from "../guard/canonical.ts";
-import type {} from "../guard/mod.ts";
-import { policyOf } from "../guard/policy.ts";
-import { stateFolder } from "../state/folders.ts";
-import { intentOf, outcomeOf, type Params, recordOf } from "./_record.ts";
-import { createRecorder } from "./_recorder.ts";
-import { AUDIT_UNAVAILABLE } from "./errors.ts";
+import type { AuditSink } from "../../core/services/audit.ts";
+import { getPolicy } from "../../core/services/policy.ts";
+import { createFrom, type DriverOptions, driverChoice, driverName } from "../lib/driver-choice.ts";
+import { stateFolder } from "../lib/folders.ts";
+import { canonicalJson } from "../lib/hash.ts";
 import { fileSink } from "./file.ts";
 import { folderSink } from "./folder.ts";
 import { installationKey, textHasher } from "./key.ts";
-import type { AuditSink } from "./sink.ts";
+import { memorySink } from "./memory.ts";
+import { intentOf, outcomeOf, type Params, recordOf } from "./record.ts";
+import { createRecorder } from "./recorder.ts";
 
-export { AUDIT_UNAVAILABLE } from "./errors.ts";
-export { fileSink } from "./file.ts";
-export { type AuditFolder, folderSink } from "./folder.ts";
-export { type MemorySink, memorySink } from "./memory.ts";
 export type {
   AuditEvent,
   AuditNote,
   AuditRecord,
   AuditSink,
   ChainedRecord,
-} from "./sink.ts";
+} from "../../core/services/audit.ts";
+export { fileSink } from "./file.ts";
+export { type AuditFolder, folderSink } from "./folder.ts";
+export { type MemorySink, memorySink } from "./memory.ts";
 export { type AuditFault, type Verified, verifyAudit } from "./verify.ts";
 
-/** The options of {@link audit}. */
+/** A call that may do harm is not executed, because it cannot be recorded. */
+export const AUDIT_UNAVAILABLE: ErrorKind = defineError("AUDIT_UNAVAILABLE", {
+  spec: "AUDIT_UNAVAILABLE",
+  exit: 4,
+  retry: true,
+});
+
+/** Options of the plugin `audit`. */
 export interface AuditOptions {
-  /** Where records go. */
-  readonly sink?: AuditSink;
+  /**
+   * A sink, `memory`, or the path of a module that exports one, alone or as `{ type, ...options }`; a file a process in
+   * `folder` by default.
+   */
+  readonly sink?: string | DriverOptions | AuditSink;
   /** A file of one JSON record a line, if no sink is given. */
   readonly file?: string;
-  /** The folder of one such file a process, if neither is given; `audit` in the folder of the state by default. */
+  /** A folder with one such file a process, if neither is given; `audit` in the state folder by default. */
   readonly folder?: string;
   /** Files of the folder are removed so many days after their last record, when a process begins to record; 30 by default. */
   readonly keepDays?: number;
@@ -51,7 +62,12 @@ export interface AuditOptions {
 type Settings = AuditOptions & Required<Pick<AuditOptions, "keepDays" | "maxBytes">>;
 
 const options = v.strictObject({
-  sink: v.optional(v.custom<AuditSink>(isSink, "an audit sink")),
+  sink: v.optional(
+    v.union(
+      [v.custom<AuditSink>(isSink), driverChoice],
+      "an audit sink, the name of a driver, or the path of a module",
+    ),
+  ),
   file: v.optional(v.string()),
   folder: v.optional(v.string()),
   keepDays: v.optional(v.pipe(v.number(), v.minValue(0, "a number of days, 0 or more")), 30),
@@ -71,12 +87,19 @@ const patience: Readonly<Record<Risk, number>> = { low: 50, unknown: 50, medium:
  */
 export const audit: PluginFactory<"audit", AuditOptions, Settings> = definePlugin({
   name: "audit",
+  uses: [],
+  keys: ["audit"],
   options: options as v.GenericSchema<AuditOptions, Settings>,
   // Just before the tool: whoever denies a call, or answers it in the tool's place, comes first.
   order: "post",
-  setup(gateway, { sink, file, folder, keepDays, maxBytes }) {
-    const own = sink ?? (file === undefined ? undefined : fileSink(file));
-    const target = own ?? folderSink({ folder: folder ?? join(stateFolder(), "audit"), keepDays, maxBytes });
+  async setup(gateway, { sink, file, folder = join(stateFolder(), "audit"), keepDays, maxBytes }) {
+    gateway.register("auditSink", "file", (options) => fileSink(String(options["file"])));
+    gateway.register("auditSink", "folder", (options) =>
+      folderSink({ folder, keepDays, maxBytes, ...options }),
+    );
+    gateway.register("auditSink", "memory", () => memorySink());
+    const own = sink ? await openSink(gateway, sink) : file === undefined ? undefined : fileSink(file);
+    const target = own ?? folderSink({ folder, keepDays, maxBytes });
     const recorder = createRecorder(target, (error) => {
       gateway.report(error);
       // Nobody chose this place, so that nobody may be listening.
@@ -109,7 +132,7 @@ export const audit: PluginFactory<"audit", AuditOptions, Settings> = definePlugi
         const writing = recorder.write(() => recordOf(draft, codeOf), patience[risk]);
         return risk === "high" ? writing.safe.then(() => {}) : writing.room;
       },
-      close: () => target.close(),
+      close: () => recorder.close(),
     };
 
     /** Returns what the call has to wait for. */
@@ -130,8 +153,8 @@ export const audit: PluginFactory<"audit", AuditOptions, Settings> = definePlugi
     /** Where nobody judges it, no call is held up for its records. */
     function riskOf({ tool }: Pick<Call, "tool">): Risk {
       if (!tool || tool.builtin) return "low";
-      if (!gateway.services.guard && !tool.policy) return "unknown";
-      const { riskLevel } = policyOf(tool);
+      if (!tool.policy) return "unknown";
+      const { riskLevel } = getPolicy(tool);
       return riskLevel === "destructive" ? "high" : riskLevel;
     }
   },
@@ -168,6 +191,19 @@ function keyOf(gateway: Gateway): Buffer {
     );
     return randomBytes(32);
   }
+}
+
+async function openSink(
+  gateway: Pick<Gateway, "driver">,
+  choice: string | DriverOptions | AuditSink,
+): Promise<AuditSink> {
+  if (isSink(choice)) return choice;
+  const sink = await createFrom(gateway, "auditSink", choice as string | DriverOptions);
+  if (isSink(sink)) return sink;
+  throw new GatewayError(
+    "CONFIG_INVALID",
+    `audit.sink: "${driverName(choice)}" did not create an audit sink. It needs write and close.`,
+  );
 }
 
 function isSink(value: unknown): value is AuditSink {

@@ -1,7 +1,7 @@
 import { createReadStream } from "node:fs";
 import { join } from "node:path";
 import { isJsonObject, type JsonObject } from "../../core/mod.ts";
-import { ifThere, namesIn } from "../state/_files.ts";
+import { ifThere, namesIn } from "../lib/files.ts";
 
 /** A line of a file of records. */
 export interface AuditLine {

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../core/mod.ts";
-import { hashOf, NOTHING_BEFORE } from "./chain.ts";
+import { hashRecord, NOTHING_BEFORE } from "./chain.ts";
 import { type AuditLine, readAudit } from "./read.ts";
 
 /** The first record of a file that is not as it was written, or not where. */
@@ -86,7 +86,7 @@ async function verifyFile(
   async function faultOf({ record }: AuditLine, link: Link | undefined): Promise<string | undefined> {
     if (!record) return "is not a record";
     if (!link) return "has no place in a chain";
-    if (hashOf(record) !== link.hash) return "was changed: its hash is another one";
+    if (hashRecord(record) !== link.hash) return "was changed: its hash is another one";
     // Lines of which nobody knew whether a copy has them are there twice.
     if (seen.has(link.hash)) return undefined;
     const last = lastOf.get(link.chain);

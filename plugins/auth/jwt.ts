@@ -1,27 +1,28 @@
 import type { JWTPayload, JWTVerifyGetKey } from "jose";
 import { type Actor, GatewayError } from "../../core/mod.ts";
-import type { Authenticator } from "./authenticator.ts";
+import type { Authenticator } from "../../core/services/auth.ts";
+import { createHttp } from "../lib/http/client.ts";
 import { AUTH_UNAVAILABLE, UNAUTHENTICATED } from "./errors.ts";
 
-/** Whose tokens are taken, and for what. */
+/** An issuer whose tokens are accepted. */
 export interface JwtOptions {
-  /** Who must have made the token. */
+  /** The `iss` that a token must have. */
   readonly issuer: string;
-  /** For whom it must be made: this gateway's own address, as a rule. A token for another service never counts. */
+  /** The `aud` that a token must have, usually the URL of this gateway. Tokens for other services are refused. */
   readonly audience: string;
-  /** Where the keys of the issuer are. */
+  /** The URL of the issuer's keys (JWKS). */
   readonly jwks: string;
-  /** How it may be signed; by keys of two halves alone. */
+  /** Accepted signature algorithms; all asymmetric ones by default. */
   readonly algorithms?: readonly string[] | undefined;
-  /** By how many seconds the clocks of the two may differ; 30 by default. */
+  /** Accepted clock skew in seconds; 30 by default. */
   readonly clockSkewSeconds?: number | undefined;
-  /** Which claim names the caller; `sub` by default. */
+  /** The claim that names the caller; `sub` by default. */
   readonly actorClaim?: string | undefined;
-  /** Put before the name, so that callers of two issuers are never taken for one another. */
+  /** Prefix of the name, so that callers of two issuers are never taken for one another. */
   readonly actorPrefix?: string | undefined;
 }
 
-/** Symmetric ones would make everybody who can check a token able to make one. */
+/** Asymmetric algorithms: with a symmetric one, whatever can check a token could make one. */
 export const safeAlgorithms: readonly string[] = [
   "RS256",
   "RS384",
@@ -37,17 +38,23 @@ export const safeAlgorithms: readonly string[] = [
 ];
 
 const KEYS_MS = 5_000;
+const KEYS_BYTES = 1_000_000;
 
-/** Knows tokens that an issuer has signed. Its keys are fetched when they are first needed, and when an unknown one is named. */
-export function jwtTokens(options: JwtOptions): Authenticator {
+/** Accepts tokens that an issuer has signed. Its keys are loaded on first use, and when a token names an unknown one. */
+export function createJwtAuthenticator(options: JwtOptions): Authenticator {
   const { issuer, audience, jwks, algorithms = safeAlgorithms, clockSkewSeconds = 30 } = options;
+  const http = createHttp({ maxBytes: KEYS_BYTES, deadlineMs: KEYS_MS });
   let keys: JWTVerifyGetKey | undefined;
   return {
     async actorOf(token) {
-      // Three parts with dots between them: anything else is none of these.
+      // A JWT has three parts, separated by dots.
       if (!/^[\w-]+\.[\w-]+\.[\w-]+$/.test(token)) return undefined;
       const jose = await import("jose");
-      keys ??= jose.createRemoteJWKSet(new URL(jwks), { timeoutDuration: KEYS_MS, cooldownDuration: 10_000 });
+      keys ??= jose.createRemoteJWKSet(new URL(jwks), {
+        timeoutDuration: KEYS_MS,
+        cooldownDuration: 10_000,
+        [jose.customFetch]: http.fetch,
+      });
       let payload: JWTPayload;
       try {
         ({ payload } = await jose.jwtVerify(token, keys, {
@@ -60,13 +67,13 @@ export function jwtTokens(options: JwtOptions): Authenticator {
       } catch (cause) {
         throw refused(cause);
       }
-      const { id, scopes } = actorIn(payload, options.actorClaim ?? "sub");
+      const { id, scopes } = readActor(payload, options.actorClaim ?? "sub");
       return { id: `${options.actorPrefix ?? ""}${id}`, scopes };
     },
   };
 }
 
-/** Says what is wrong without a word of the token. */
+/** Explains the failure without repeating any of the token. */
 function refused(cause: unknown): GatewayError {
   const code = String((cause as { code?: unknown } | null)?.code ?? "");
   const claim = String((cause as { claim?: unknown } | null)?.claim ?? "");
@@ -92,16 +99,16 @@ function refused(cause: unknown): GatewayError {
   return new GatewayError(UNAUTHENTICATED, `The token does not count: ${why}.`, { cause, data: { why } });
 }
 
-function actorIn(payload: JWTPayload, claim: string): Actor {
+function readActor(payload: JWTPayload, claim: string): Actor {
   const id = payload[claim];
   if (typeof id !== "string" || id === "" || id.length > 256) {
     throw new GatewayError(UNAUTHENTICATED, `The token does not count: it has no claim "${claim}".`);
   }
-  return { id, scopes: scopesIn(payload) };
+  return { id, scopes: readScopes(payload) };
 }
 
-/** Issuers write them as a text with spaces (`scope`), or as a list (`scp`, `scopes`). */
-function scopesIn(payload: JWTPayload): readonly string[] {
+/** Reads scopes: a string with spaces (`scope`), or a list (`scp`, `scopes`). */
+function readScopes(payload: JWTPayload): readonly string[] {
   const { scope, scp, scopes } = payload as Record<string, unknown>;
   for (const value of [scope, scp, scopes]) {
     if (typeof value === "string") return value.split(/\s+/).filter(Boolean);

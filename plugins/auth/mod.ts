@@ -1,44 +1,28 @@
 import * as v from "valibot";
 import { type Actor, definePlugin, GatewayError, localUser, type PluginFactory } from "../../core/mod.ts";
-import type { Authenticator } from "./authenticator.ts";
+import type { Authenticator } from "../../core/services/auth.ts";
 import { INSUFFICIENT_SCOPE, UNAUTHENTICATED } from "./errors.ts";
-import { type JwtOptions, jwtTokens, safeAlgorithms } from "./jwt.ts";
-import { type ResourceMetadata, resourceMetadata } from "./resource-metadata.ts";
-import { type StaticToken, staticTokens } from "./static-tokens.ts";
+import { createJwtAuthenticator, type JwtOptions, safeAlgorithms } from "./jwt.ts";
+import { resourceMetadata } from "./resource-metadata.ts";
+import { createTokenAuthenticator, type StaticToken } from "./static-tokens.ts";
 
-export type { Authenticator } from "./authenticator.ts";
+export type { Auth, Authenticator, ResourceMetadata } from "../../core/services/auth.ts";
 export { AUTH_UNAVAILABLE, INSUFFICIENT_SCOPE, UNAUTHENTICATED } from "./errors.ts";
 export type { JwtOptions } from "./jwt.ts";
-export type { ResourceMetadata } from "./resource-metadata.ts";
 export type { StaticToken } from "./static-tokens.ts";
 
-/** Finds out who calls. */
-export interface Auth {
-  /** Who the caller is by the `Authorization` header. Throws `UNAUTHENTICATED` or `INSUFFICIENT_SCOPE`. */
-  authenticate(authorization: string | undefined): Promise<Actor>;
-  /** What a client is told that has to find out where to get a token, and which scopes it needs. */
-  readonly metadata: ResourceMetadata;
-}
-
-declare module "../../core/gateway.ts" {
-  interface Services {
-    /** Offered by the plugin `auth`. */
-    auth?: Auth;
-  }
-}
-
-/** The options of {@link auth}. */
+/** Options for the auth plugin. */
 export interface AuthOptions {
-  /** Tokens that were given out by hand, by their hashes; `toolpipe token` makes one. */
+  /** Tokens by their hashes; `toolpipe token` makes one. */
   readonly tokens?: readonly StaticToken[];
-  /** Issuers whose tokens count. */
+  /** Issuers whose tokens are accepted. */
   readonly jwt?: readonly JwtOptions[];
-  /** What every caller needs; nothing by default. */
+  /** Scopes that every caller needs; none by default. */
   readonly requiredScopes?: readonly string[];
-  /** The address under which clients know this gateway, where it is not the one that it is served at. */
+  /** The URL by which clients know this gateway, if it is not the one that it is served at. */
   readonly resource?: string;
-  /** Knows other tokens. */
-  readonly authenticators?: readonly Authenticator[];
+  /** Authenticators for other kinds of tokens: names of registered ones, paths of modules that export one, or objects. */
+  readonly authenticators?: readonly (string | Authenticator)[];
 }
 
 const text = v.pipe(v.string(), v.minLength(1, "a text"));
@@ -77,47 +61,70 @@ const options = v.strictObject({
   resource: v.optional(secureUrl),
   authenticators: v.optional(
     v.array(
-      v.custom<Authenticator>(
-        (value) => typeof (value as Partial<Authenticator> | null)?.actorOf === "function",
-        "an authenticator",
+      v.union(
+        [v.custom<Authenticator>(isAuthenticator), text],
+        "an authenticator, the name of one, or the path of a module",
       ),
     ),
   ),
 });
 
-/** More than this is no token. */
+/** Longest `Authorization` header that is read. */
 const LONGEST = 16_384;
 
 /**
- * Lets nobody in over HTTP who does not show a token that counts. Without any option it does nothing; with one that
- * names nobody, nobody comes in.
+ * Requires a token of every caller over HTTP. Without options it does nothing; with an empty list of tokens it refuses
+ * every caller.
  */
 export const auth: PluginFactory<"auth", AuthOptions> = definePlugin({
   name: "auth",
+  uses: [],
+  provides: ["auth"],
   keys: ["auth"],
   options: options as v.GenericSchema<AuthOptions>,
   setup(gateway, given) {
     if (Object.values(given).every((option) => option === undefined)) return;
     const { tokens = [], jwt = [], requiredScopes = [], resource, authenticators = [] } = given;
     checkPrefixes(jwt);
-    const all = [staticTokens(tokens), ...[...jwt.map(jwtTokens), ...authenticators].map(neverLocal)];
+    const all = [createTokenAuthenticator(tokens), ...jwt.map(createJwtAuthenticator).map(neverLocal)];
     const issuers = [...new Set(jwt.map(({ issuer }) => issuer))];
 
-    gateway.services.auth = {
+    gateway.provide("auth", {
       metadata: resourceMetadata({ resource, issuers, scopes: requiredScopes }),
       async authenticate(authorization) {
-        const actor = await whose(all, tokenIn(authorization));
+        const actor = await findActor(all, readToken(authorization));
         const missing = requiredScopes.filter((scope) => !actor.scopes.includes(scope));
         if (missing.length === 0) return actor;
         throw new GatewayError(INSUFFICIENT_SCOPE, `The token lacks the scope ${missing.join(", ")}.`, {
           data: { missing },
         });
       },
+    });
+    return {
+      // Before any request, and once every plugin has registered its own.
+      async ready() {
+        for (const choice of authenticators) {
+          const own = typeof choice === "string" ? await gateway.driver("authenticator", choice) : choice;
+          if (!isAuthenticator(own)) throw notAnAuthenticator(String(choice));
+          all.push(neverLocal(own));
+        }
+      },
     };
   },
 });
 
-/** Two issuers may give the same name to two people, who would then share all that is kept by name. */
+function isAuthenticator(value: unknown): value is Authenticator {
+  return typeof (value as Partial<Authenticator> | null | undefined)?.actorOf === "function";
+}
+
+function notAnAuthenticator(name: string): GatewayError {
+  return new GatewayError(
+    "CONFIG_INVALID",
+    `auth.authenticators: expected "${name}" to export an object with the method "actorOf".`,
+  );
+}
+
+/** Refuses two issuers without distinct prefixes: callers of one name would share approvals, results and limits. */
 function checkPrefixes(jwt: readonly JwtOptions[]): void {
   const byPrefix = new Map<string, string>();
   for (const { issuer, actorPrefix = "" } of jwt) {
@@ -125,28 +132,28 @@ function checkPrefixes(jwt: readonly JwtOptions[]): void {
     if (other !== undefined && other !== issuer) {
       throw new GatewayError(
         "CONFIG_INVALID",
-        `auth.jwt: the issuers "${other}" and "${issuer}" could give one name to two people. Give one of them an "actorPrefix".`,
+        `auth.jwt: the issuers "${other}" and "${issuer}" could give one name to two callers. Give one of them an "actorPrefix".`,
       );
     }
     byPrefix.set(actorPrefix, issuer);
   }
 }
 
-/** The local user may do everything by default, and whoever comes from elsewhere may have any name. */
-function neverLocal({ actorOf }: Authenticator): Authenticator {
+/** Refuses the name of the local user, who may do everything by default. */
+function neverLocal(authenticator: Authenticator): Authenticator {
   return {
     async actorOf(token) {
-      const actor = await actorOf(token);
+      const actor = await authenticator.actorOf(token);
       if (actor?.id !== localUser.id) return actor;
       throw new GatewayError(
         UNAUTHENTICATED,
-        `The token does not count: nobody may be called "${actor.id}".`,
+        `The token does not count: "${actor.id}" is the name of the local user.`,
       );
     },
   };
 }
 
-function tokenIn(authorization: string | undefined): string {
+function readToken(authorization: string | undefined): string {
   const token = /^Bearer +([\w.~+/-]+=*)$/i.exec(authorization?.slice(0, LONGEST) ?? "")?.[1];
   if (token !== undefined) return token;
   throw new GatewayError(
@@ -158,12 +165,12 @@ function tokenIn(authorization: string | undefined): string {
   );
 }
 
-/** Where several issuers are known, the reason of the last one that knew the form of the token is told. */
-async function whose(all: readonly Authenticator[], token: string): Promise<Actor> {
+/** Asks each authenticator; of several failures the last is thrown. */
+async function findActor(all: readonly Authenticator[], token: string): Promise<Actor> {
   let failure: unknown;
-  for (const { actorOf } of all) {
+  for (const authenticator of all) {
     try {
-      const actor = await actorOf(token);
+      const actor = await authenticator.actorOf(token);
       if (actor) return actor;
     } catch (thrown) {
       failure = thrown;

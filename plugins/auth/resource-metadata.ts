@@ -1,20 +1,6 @@
-/** What a client needs to get a token (RFC 9728). */
-export interface ResourceMetadata {
-  /** The address under which clients know the gateway. */
-  resource(served: string): string;
-  /** The document; `served` is the address at which the gateway is found. */
-  document(served: string): object;
-  /** Where it is, and the value of `WWW-Authenticate` that leads there. */
-  challenge(served: string, error?: { readonly code: string; readonly message: string }): string;
-}
+import { getMetadataPath, type ResourceMetadata } from "../../core/services/auth.ts";
 
-/** Where the document of an address is found. */
-export function metadataPath(served: string): string {
-  const { pathname } = new URL(served);
-  return `/.well-known/oauth-protected-resource${pathname === "/" ? "" : pathname}`;
-}
-
-/** Makes the metadata of this gateway. */
+/** Creates the metadata of this gateway. */
 export function resourceMetadata(options: {
   readonly resource: string | undefined;
   readonly issuers: readonly string[];
@@ -32,7 +18,7 @@ export function resourceMetadata(options: {
     }),
     challenge(served, error) {
       const own = resource ?? served;
-      const parts = [`resource_metadata="${new URL(metadataPath(own), own).href}"`];
+      const parts = [`resource_metadata="${new URL(getMetadataPath(own), own).href}"`];
       if (scopes.length > 0) parts.push(`scope="${scopes.join(" ")}"`);
       if (error) {
         parts.push(`error="${error.code === "INSUFFICIENT_SCOPE" ? "insufficient_scope" : "invalid_token"}"`);

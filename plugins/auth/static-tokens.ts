@@ -1,22 +1,25 @@
 import { createHash, timingSafeEqual } from "node:crypto";
-import type { Authenticator } from "./authenticator.ts";
+import type { Authenticator } from "../../core/services/auth.ts";
 
-/** A token of somebody, of which only the hash is known here. */
+/** A token in the config, which holds its hash only. */
 export interface StaticToken {
   /** The SHA-256 of the token, as `toolpipe token` prints it. */
   readonly sha256: string;
-  /** Whose it is. */
+  /** The name of its owner. */
   readonly actor: string;
   readonly scopes?: readonly string[] | undefined;
-  /** It no longer counts after this moment, an ISO date. */
+  /** The time after which it is refused, an ISO date. */
   readonly expires?: string | undefined;
 }
 
 /**
- * Knows tokens that were given out by hand. They are long and random, so that a plain hash of one says nothing about
- * it; all are compared, and each in the same time, so that the time of an answer says nothing either.
+ * Accepts tokens of the config. They are long and random, so a plain hash reveals nothing about them; all are compared,
+ * each in constant time, so the time of an answer reveals nothing either.
  */
-export function staticTokens(tokens: readonly StaticToken[], now: () => number = Date.now): Authenticator {
+export function createTokenAuthenticator(
+  tokens: readonly StaticToken[],
+  now: () => number = Date.now,
+): Authenticator {
   const known = tokens.map(({ sha256, actor, scopes = [], expires }) => ({
     hash: Buffer.from(sha256, "hex"),
     actor: Object.freeze({ id: actor, scopes: Object.freeze([...scopes]) }),

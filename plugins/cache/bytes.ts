@@ -1,22 +1,22 @@
 import { createHash } from "node:crypto";
 
-/** The form of what is stored; another one was written by another version and is not read. */
+/** Format of stored bytes; another one was written by another version and is not read. */
 const FORMAT = "toolpipe-bytes-1";
-/** Numbers of any size can be read where they are if all begins at a multiple of this. */
+/** Numbers of any size can be read in place if they begin at a multiple of this. */
 const ALIGNMENT = 8;
 const HASH_BYTES = 32;
 const NEWLINE = 10;
-/** No line that tells what follows is longer. */
-const LONGEST_LINE = 4_096;
+/** Maximal length of the header line. */
+const MAX_LINE = 4_096;
 
-/** Bytes that are kept until a time. */
-export interface KeptBytes {
+/** Bytes with their expiry. */
+export interface ExpiringBytes {
   readonly bytes: Uint8Array;
   readonly expires: number;
 }
 
-/** A hash of all that follows, a line that tells what it is, and the bytes as they are. */
-export function packBytes(key: string, { bytes, expires }: KeptBytes): Uint8Array {
+/** Writes the hash of the rest, a header line, and the bytes. */
+export function packBytes(key: string, { bytes, expires }: ExpiringBytes): Uint8Array {
   const line = Buffer.from(JSON.stringify({ format: FORMAT, key, expires }));
   const begin = Math.ceil((HASH_BYTES + line.length + 1) / ALIGNMENT) * ALIGNMENT;
   const all = Buffer.alloc(begin + bytes.length, " ");
@@ -27,12 +27,12 @@ export function packBytes(key: string, { bytes, expires }: KeptBytes): Uint8Arra
   return all;
 }
 
-/** What was packed under this key, if it is whole. The bytes are a view, and begin where numbers can be read. */
-export function unpackBytes(key: string, packed: Uint8Array): KeptBytes | undefined {
+/** Reads intact bytes that were packed under this key, as an aligned view. */
+export function unpackBytes(key: string, packed: Uint8Array): ExpiringBytes | undefined {
   const { buffer, byteOffset, byteLength } =
     packed.byteOffset % ALIGNMENT === 0 ? packed : Uint8Array.from(packed);
   const all = Buffer.from(buffer, byteOffset, byteLength);
-  const end = all.subarray(0, LONGEST_LINE).indexOf(NEWLINE, HASH_BYTES);
+  const end = all.subarray(0, MAX_LINE).indexOf(NEWLINE, HASH_BYTES);
   if (end < 0 || !hashOf(all.subarray(HASH_BYTES)).equals(all.subarray(0, HASH_BYTES))) return;
   try {
     const { format, key: ownKey, expires } = JSON.parse(all.toString("utf8", HASH_BYTES, end));

@@ -1,37 +1,17 @@
 import { createHash } from "node:crypto";
 import { LRUCache } from "lru-cache";
+import type { Cache, CacheStorage } from "../../core/services/cache.ts";
 import { packBytes, unpackBytes } from "./bytes.ts";
 
-/** Keeps what can be made again: in memory first, in a storage below it. */
-export interface Cache {
-  /** A value that has not expired, if it is there and whole: the one in memory first, unless the stored one is wanted. */
-  get(key: string, options?: { readonly stored?: boolean }): Promise<unknown>;
-  /** Keeps a JSON value for so long. Never rejects: what cannot be kept is made again. */
-  set(key: string, value: unknown, ttlMs: number): Promise<void>;
-  /** Bytes that have not expired, if they are there and whole. Nobody holds them but who asked for them. */
-  getBytes(key: string): Promise<Uint8Array | undefined>;
-  /** Keeps bytes for so long, in the storage alone: they are for the next start. Never rejects. */
-  setBytes(key: string, bytes: Uint8Array, ttlMs: number): Promise<void>;
-  /** Forgets one key, or all of them. */
-  clear(key?: string): Promise<void>;
-}
-
-/** What is used of a storage of unstorage. Named here, so that our types do not bring theirs to whoever uses us. */
-export interface CacheStorage {
-  getItemRaw(key: string): Promise<unknown>;
-  /** Storages that can forget by themselves do so after `ttl` seconds. */
-  setItemRaw(key: string, value: unknown, options?: { readonly ttl?: number }): Promise<void>;
-  removeItem(key: string): Promise<void>;
-  getKeys(): Promise<string[]>;
-}
-
-/** What a cache is made of. */
+/** Dependencies of a cache. */
 export interface CacheParts {
-  /** Where values are kept beyond this process; in memory only without one. */
+  /** Storage beyond this process; in memory only without one. */
   readonly storage?: CacheStorage | undefined;
-  /** Hears once that the storage does not work. */
+  /** How long lists of servers and tools are fresh; an hour by default. */
+  readonly ttlMs?: number;
+  /** Called once if the storage does not work. */
   readonly onTrouble: (cause: unknown) => void;
-  /** The time in milliseconds, for tests. */
+  /** The clock, for tests. */
   readonly now?: () => number;
 }
 
@@ -40,16 +20,17 @@ interface Entry {
   readonly expires: number;
 }
 
-/** The form of what is stored; another one was written by another version and is not read. */
+/** Format of stored values; another one was written by another version and is not read. */
 const FORMAT = "toolpipe-cache-1";
-/** A storage may be shared with others, and only what begins so is ours. */
+/** Prefix of our keys: a storage may be shared with other programs. */
 const PREFIX = "toolpipe-";
 const NEWLINE = 10;
-/** A hundred years, in seconds: what is kept for longer is kept for ever. */
-const LONGEST_TTL = 3_155_760_000;
+const HOUR_MS = 3_600_000;
+/** A hundred years in seconds: a longer time means for ever. */
+const MAX_TTL = 3_155_760_000;
 
-/** Makes a cache. */
-export function createCache({ storage, onTrouble, now = Date.now }: CacheParts): Cache {
+/** Creates a cache. */
+export function createCache({ storage, ttlMs = HOUR_MS, onTrouble, now = Date.now }: CacheParts): Cache {
   const memory = new LRUCache<string, Entry>({ max: 1_000 });
   let troubled = false;
 
@@ -66,47 +47,48 @@ export function createCache({ storage, onTrouble, now = Date.now }: CacheParts):
     entry && entry.expires > now() ? entry : undefined;
 
   return {
+    ttlMs,
     async get(key, { stored = false } = {}) {
       const own = fresh(memory.get(key));
-      // Another process may have stored a newer one than that in memory.
+      // Another process may have stored a newer value.
       const entry = stored || !own ? ((await attempt(() => read(key))) ?? own) : own;
       if (entry) memory.set(key, entry);
       else memory.delete(key);
       return entry?.value;
     },
-    async set(key, value, ttlMs) {
-      const entry = { value, expires: expiryOf(ttlMs) };
+    async set(key, value, forMs) {
+      const entry = { value, expires: expiryOf(forMs) };
       memory.set(key, entry);
-      await attempt(async () => storage?.setItemRaw(nameOf(key), pack(key, entry), forgetting(ttlMs)));
+      await attempt(async () => storage?.setItemRaw(toName(key), pack(key, entry), ttlOption(forMs)));
     },
     async getBytes(key) {
       const kept = await attempt(async () => {
         const raw = await readRaw(key);
         const found = raw === undefined ? undefined : unpackBytes(key, bytesOf(raw));
         if (found && found.expires > now()) return found;
-        if (raw !== undefined) await storage?.removeItem(nameOf(key));
+        if (raw !== undefined) await storage?.removeItem(toName(key));
       });
       return kept?.bytes;
     },
     async setBytes(key, bytes, ttlMs) {
       await attempt(async () => {
         const packed = packBytes(key, { bytes, expires: expiryOf(ttlMs) });
-        await storage?.setItemRaw(nameOf(key), packed, forgetting(ttlMs));
+        await storage?.setItemRaw(toName(key), packed, ttlOption(ttlMs));
       });
     },
     async clear(key) {
       if (key === undefined) memory.clear();
       else memory.delete(key);
       await attempt(async () => {
-        const names = key === undefined ? ((await storage?.getKeys()) ?? []) : [nameOf(key)];
+        const names = key === undefined ? ((await storage?.getKeys()) ?? []) : [toName(key)];
         for (const name of names) if (name.startsWith(PREFIX)) await storage?.removeItem(name);
       });
     },
   };
 
   async function readRaw(key: string): Promise<unknown> {
-    const raw: unknown = await storage?.getItemRaw(nameOf(key));
-    // The storage of files returns some errors instead of throwing them.
+    const raw: unknown = await storage?.getItemRaw(toName(key));
+    // The fs driver of unstorage returns some errors instead of throwing them.
     if (raw instanceof Error) throw raw;
     return raw ?? undefined;
   }
@@ -115,24 +97,24 @@ export function createCache({ storage, onTrouble, now = Date.now }: CacheParts):
     const raw = await readRaw(key);
     if (raw === undefined) return;
     const entry = fresh(unpack(key, raw));
-    // Old, torn, damaged or written by another version: it is made again.
-    if (!entry) await storage?.removeItem(nameOf(key));
+    // Expired, torn, damaged or of another version.
+    if (!entry) await storage?.removeItem(toName(key));
     return entry;
   }
 }
 
-/** What tells a storage that can forget by itself when to. */
-function forgetting(ttlMs: number): { readonly ttl?: number } {
+/** Options for a storage that can expire entries. */
+function ttlOption(ttlMs: number): { readonly ttl?: number } {
   const ttl = Math.ceil(ttlMs / 1000);
-  return ttl > 0 && ttl < LONGEST_TTL ? { ttl } : {};
+  return ttl > 0 && ttl < MAX_TTL ? { ttl } : {};
 }
 
-/** A key as a name that no storage objects to, and that a person still recognises. */
-function nameOf(key: string): string {
+/** Encodes a key as a name that every storage accepts and that is still readable. */
+function toName(key: string): string {
   return `${PREFIX}${key.replace(/[^a-zA-Z0-9_-]+/g, "-").slice(0, 60)}-${hash(JSON.stringify(key)).slice(0, 16)}`;
 }
 
-/** A first line that tells whether the rest is whole: storages may tear, and disks may lie. */
+/** Puts a line with the hash of the rest first: writes may tear, and disks may be damaged. */
 function pack(key: string, { value, expires }: Entry): string {
   const body = JSON.stringify({ format: FORMAT, key, expires, value });
   return `${hash(body)}\n${body}`;
@@ -141,7 +123,7 @@ function pack(key: string, { value, expires }: Entry): string {
 function unpack(key: string, raw: unknown): Entry | undefined {
   const bytes = bytesOf(raw);
   const end = bytes.indexOf(NEWLINE);
-  // As bytes: a text of some megabytes would have to be made into them again to be hashed.
+  // As bytes: a string of some megabytes would have to be encoded again to be hashed.
   const body = bytes.subarray(end + 1);
   if (end < 0 || bytes.toString("latin1", 0, end) !== hash(body)) return;
   try {

@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import * as v from "valibot";
 import {
   defineError,
@@ -6,39 +7,33 @@ import {
   GatewayError,
   type PluginFactory,
 } from "../../core/mod.ts";
-import { cacheFolder } from "../state/mod.ts";
-import { type Cache, type CacheStorage, createCache } from "./cache.ts";
-import { fileStorage } from "./file-storage.ts";
+import type { CacheStorage } from "../../core/services/cache.ts";
+import { type DriverOptions, driverChoice, driverName } from "../lib/driver-choice.ts";
+import { fileStorage } from "../lib/files.ts";
+import { cacheFolder } from "../lib/folders.ts";
+import { createCache } from "./cache.ts";
+import { cacheDrivers, openStorage } from "./drivers.ts";
 
-export { type Cache, type CacheParts, type CacheStorage, createCache } from "./cache.ts";
-export { fileStorage } from "./file-storage.ts";
+export type { Cache, CacheDriver, CacheStorage } from "../../core/services/cache.ts";
+export { fileStorage } from "../lib/files.ts";
+export { type CacheParts, createCache } from "./cache.ts";
 
-declare module "../../core/gateway.ts" {
-  interface Services {
-    /** Offered by the plugin `cache`. */
-    cache?: CacheService;
-  }
-}
-
-/** The cache and how long it keeps what servers say. */
-export interface CacheService extends Cache {
-  /** How long lists of servers and tools are fresh. */
-  readonly ttlMs: number;
-}
-
-/** The options of {@link cache}. */
+/** Options of the plugin `cache`. */
 export interface CacheOptions {
-  /** Without it, everything is asked anew; true by default. */
+  /** Whether anything is cached; true by default. */
   readonly enabled?: boolean;
   /** How long lists of servers and tools are fresh, in seconds; an hour by default. */
   readonly ttl?: number;
-  /** The folder of the files; the person's cache folder by default, or the Redis of the state where it is in one. */
+  /** The folder of the files; `CCOS_MCP_CACHE_DIR`, the user's cache folder, or the Redis of the state by default. */
   readonly folder?: string;
-  /** Any storage of unstorage, in place of files. */
-  readonly storage?: CacheStorage;
+  /**
+   * A storage in place of files: `files`, `memory`, `redis`, any driver of unstorage by its name, the path of a module
+   * that exports one, each alone or as `{ type, ...options }`; or a storage of unstorage.
+   */
+  readonly storage?: string | DriverOptions | CacheStorage;
 }
 
-interface Checked extends CacheOptions {
+interface CheckedOptions extends CacheOptions {
   readonly enabled: boolean;
   readonly ttl: number;
 }
@@ -48,34 +43,55 @@ const options = v.strictObject({
   ttl: v.optional(v.pipe(v.number(), v.minValue(0, "a number of seconds, 0 or more")), 3600),
   folder: v.optional(v.string()),
   storage: v.optional(
-    v.custom<CacheStorage>(
-      (value) => typeof (value as Partial<CacheStorage> | null)?.getItemRaw === "function",
-      "a storage of unstorage",
+    v.union(
+      [
+        v.custom<CacheStorage>(
+          (value) => typeof (value as Partial<CacheStorage> | null)?.getItemRaw === "function",
+        ),
+        driverChoice,
+      ],
+      "a storage of unstorage, the name of a driver, or the path of a module",
     ),
   ),
 });
 
-/** The cache works in memory only. */
+/** The storage does not work; the cache works in memory only. */
 export const CACHE_UNAVAILABLE: ErrorKind = defineError("CACHE_UNAVAILABLE");
 
-/** Keeps what servers say, so that the next start does not have to ask them. */
-export const cache: PluginFactory<"cache", CacheOptions, Checked> = definePlugin({
+/** Caches what servers list, so that the next start need not ask them. */
+export const cache: PluginFactory<"cache", CacheOptions, CheckedOptions> = definePlugin({
   name: "cache",
+  uses: ["state?"],
+  provides: ["cache"],
   keys: ["cache"],
-  options: options as v.GenericSchema<CacheOptions, Checked>,
-  async setup(gateway, { enabled, ttl, folder, storage }) {
+  options: options as v.GenericSchema<CacheOptions, CheckedOptions>,
+  async setup(gateway, { enabled, ttl, folder, storage: choice }) {
+    for (const [name, driver] of Object.entries(cacheDrivers)) gateway.register("cacheStorage", name, driver);
     if (!enabled) return;
-    const place = folder ?? cacheFolder();
-    // What many gateways share their state in, they share this in too: what one has found, the others need not ask for.
-    const { commons } = gateway.services.state ?? {};
-    const shared = storage || folder !== undefined ? undefined : await commons?.storage();
-    const where = storage ? "" : shared ? " in Redis" : ` in ${place}`;
-    const made = createCache({
-      storage: storage ?? shared ?? fileStorage(place),
-      onTrouble: (cause) => gateway.report(unavailable(cause, where)),
-    });
-    gateway.services.cache = { ...made, ttlMs: ttl * 1000 };
-    return { close: () => shared?.dispose() };
+    // Not `.ccos/mcp_cache` in the current folder, the default of spec 004: the author of a project could then say what
+    // the tools of the user's servers are. Setting the variable is the user's own decision.
+    const chosen = folder ?? (process.env["CCOS_MCP_CACHE_DIR"] || undefined);
+    const place = chosen === undefined ? cacheFolder() : resolve(chosen);
+    // Gateways that share their state share the cache too: what one of them has listed, the others need not list.
+    const address = chosen === undefined ? gateway.services.state?.shared?.address : undefined;
+    const shared = address === undefined ? undefined : { type: "redis", url: address };
+    const opened = choice ?? shared;
+    const storage = opened ? await openStorage(gateway, opened) : fileStorage(place);
+    const where = opened ? (driverName(opened) === "redis" ? " in Redis" : "") : ` in ${place}`;
+    gateway.provide(
+      "cache",
+      createCache({
+        storage,
+        ttlMs: ttl * 1000,
+        onTrouble: (cause) => gateway.report(unavailable(cause, where)),
+      }),
+    );
+    return {
+      async close() {
+        // A storage that was given as an object belongs to its owner.
+        if (driverName(opened) !== undefined) await storage.dispose?.();
+      },
+    };
   },
 });
 

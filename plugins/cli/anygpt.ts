@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { keepCompiled } from "./_keep-compiled.ts";
+import { keepCompiled } from "./keep-compiled.ts";
 
 // Before anything else is loaded: only what comes after it is kept.
 keepCompiled();

@@ -1,22 +1,28 @@
 import { access } from "node:fs/promises";
 import { basename, resolve } from "node:path";
-import { type ArgDef, type ArgsDef, type CommandDef, defineCommand, type Resolvable } from "citty";
-import { otherFiles } from "./_anygpt-config.ts";
-import { type Names, readNames } from "./_names.ts";
+import {
+  type Command,
+  type CommandArg,
+  type CommandArgs,
+  defineCommand,
+} from "../../core/services/command.ts";
+import { otherFiles } from "./anygpt-config.ts";
+import { findCommand, type Program, visible } from "./main.ts";
+import { type Names, readNames } from "./names.ts";
 
 /** What a person would have to quote is not offered: a stranger named the tools, and a shell reads the answer. */
 const PLAIN = /^(?:--)?[\w@%+][\w@%+:,./-]*$/;
 
 /** Prints the words that fit what was typed so far, one a line. For shells: it asks no server, and never fails. */
-export const complete: CommandDef = defineCommand({
-  meta: { name: "__complete", description: "Print what fits the words so far", hidden: true },
-  async run({ rawArgs }) {
+export const complete: Command = defineCommand({
+  many: true,
+  async run(_args, { typed }) {
     try {
-      const words = rawArgs.slice(rawArgs.indexOf("--") + 1);
+      const words = typed.slice(typed.indexOf("--") + 1);
       const found = await fitting(words);
       process.stdout.write(found.map((word) => `${word}\n`).join(""));
     } catch {
-      // Whoever pressed a key sees no error, only no words.
+      // A person who pressed a key sees no error, only no words.
     }
   },
 });
@@ -46,24 +52,13 @@ function split(typed: readonly string[]): [words: string[], current: string, pre
   return [words.filter((word) => word !== "="), last === "=" ? "" : last, isOne ? `${words.at(-1)}=` : ""];
 }
 
-async function candidatesFor(root: CommandDef, words: readonly string[], current: string): Promise<string[]> {
-  let command = root;
-  let rest = words;
-  for (;;) {
-    const commands = await resolved(command.subCommands ?? {});
-    const names = Object.keys(commands);
-    if (names.length === 0) break;
-    const [name] = rest;
-    if (name === undefined) return names.filter((one) => !one.startsWith("_"));
-    const next = Object.hasOwn(commands, name) ? commands[name] : undefined;
-    if (!next) return [];
-    command = await resolved(next);
-    rest = rest.slice(1);
-  }
-  return argumentsFor(await resolved(command.args ?? {}), rest, current);
+async function candidatesFor(program: Program, words: readonly string[], current: string): Promise<string[]> {
+  const { command, commands, args } = await findCommand(program, words);
+  if (command) return argumentsFor(command.args ?? {}, args, current);
+  return commands && args.length === 0 ? visible(program, commands) : [];
 }
 
-async function argumentsFor(args: ArgsDef, words: readonly string[], current: string): Promise<string[]> {
+async function argumentsFor(args: CommandArgs, words: readonly string[], current: string): Promise<string[]> {
   const given = new Map<string, string>();
   const positionals: string[] = [];
   let open: string | undefined;
@@ -81,7 +76,7 @@ async function argumentsFor(args: ArgsDef, words: readonly string[], current: st
   return name === undefined ? [] : valuesOf(name, { given, positionals }, args[name]);
 }
 
-function optionsOf(args: ArgsDef): string[] {
+function optionsOf(args: CommandArgs): string[] {
   return Object.entries(args).flatMap(([name, arg]) => {
     if (arg.type === "positional") return [];
     return arg.type === "boolean" && arg.default === true ? [`--no-${name}`] : [`--${name}`];
@@ -94,7 +89,7 @@ interface Typed {
 }
 
 /** What stands for an argument of this name. Of files, the shell knows more. */
-async function valuesOf(name: string, { given, positionals }: Typed, arg?: ArgDef): Promise<string[]> {
+async function valuesOf(name: string, { given, positionals }: Typed, arg?: CommandArg): Promise<string[]> {
   if (name === "preset") return ["anygpt", "gateway", "passthrough"];
   if (name === "shell") return arg?.description?.split(", ") ?? [];
   if (name !== "server" && name !== "tool" && name !== "name") return [];
@@ -129,8 +124,4 @@ async function configsIn(cwd: string): Promise<string[]> {
     ),
   );
   return there.flat();
-}
-
-async function resolved<T>(value: Resolvable<T>): Promise<T> {
-  return typeof value === "function" ? (value as () => T | Promise<T>)() : value;
 }

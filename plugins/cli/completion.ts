@@ -1,7 +1,6 @@
-import type { CommandDef } from "citty";
 import { nearest } from "../../core/nearest.ts";
-import { command } from "./_command.ts";
-import { usageError } from "./_usage.ts";
+import { type Command, defineCommand } from "../../core/services/command.ts";
+import { usageError } from "../lib/terminal/output.ts";
 
 /** What each shell needs to ask for the words that fit; whatever fails there is not shown. */
 const scripts: Readonly<Record<string, string>> = {
@@ -52,9 +51,7 @@ Register-ArgumentCompleter -Native -CommandName toolpipe, anygpt -ScriptBlock {
 const shells = Object.keys(scripts);
 
 /** Prints what makes a shell complete commands, options, servers and tools. */
-export const completion: CommandDef = command({
-  name: "completion",
-  description: `Print a script that makes your shell complete commands and names: ${shells.join(", ")}`,
+export const completion: Command = defineCommand({
   args: { shell: { type: "positional", required: true, description: shells.join(", ") } },
   async run({ shell }) {
     const script = Object.hasOwn(scripts, shell) ? scripts[shell] : undefined;

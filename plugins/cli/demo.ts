@@ -1,10 +1,9 @@
-import type { CommandDef } from "citty";
 import type { ContentBlock } from "../../core/mod.ts";
-import { anygpt } from "../../presets/anygpt.ts";
+import { type Command, defineCommand } from "../../core/services/command.ts";
+import { anygpt } from "../../presets/anygpt/mod.ts";
 import { demo as demoTools } from "../demo.ts";
 import { trace } from "../trace.ts";
-import { command } from "./_command.ts";
-import { withGateway } from "./_gateway.ts";
+import { withGateway } from "./context.ts";
 
 const calls: readonly (readonly [tool: string, args: object, why: string])[] = [
   ["demo:add", { a: 2, b: 3 }, "A tool, called through the five stages"],
@@ -21,9 +20,7 @@ const calls: readonly (readonly [tool: string, args: object, why: string])[] = [
 ];
 
 /** Calls a few built-in tools and prints how each went through the pipeline. */
-export const demo: CommandDef = command({
-  name: "demo",
-  description: "Call a few built-in tools and see how each goes through the pipeline",
+export const demo: Command = defineCommand({
   async run() {
     const print = (line: string): void => {
       process.stdout.write(`${line}\n`);

@@ -1,20 +1,16 @@
-import type { CommandDef } from "citty";
 import { type CallRequest, type Gateway, GatewayError, type ToolResult } from "../../core/mod.ts";
+import { type Command, configArgs, defineCommand } from "../../core/services/command.ts";
 import { runInner } from "../../presets/_answers.ts";
-import { runTarget, type Target } from "../../presets/_anygpt/execute.ts";
+import { runTarget, type Target } from "../../presets/anygpt/execute.ts";
+import { untilInterrupted } from "../lib/terminal/interrupt.ts";
+import { usageError } from "../lib/terminal/output.ts";
+import { askForTool, waitingLine } from "../lib/terminal/servers.ts";
 import { trace as tracePlugin } from "../trace.ts";
-import { withCatalog } from "./_catalog.ts";
-import { command } from "./_command.ts";
-import { executionView } from "./_execution-view.ts";
-import { configArgs, hasPlugin } from "./_gateway.ts";
-import { untilInterrupted } from "./_interrupt.ts";
-import { askForTool, waitingLine } from "./_servers.ts";
-import { usageError } from "./_usage.ts";
+import { openGateway } from "./context.ts";
+import { executionView } from "./execution-view.ts";
 
 /** Executes one tool. */
-export const execute: CommandDef = command({
-  name: "execute",
-  description: "Execute a tool of any server",
+export const execute: Command = defineCommand({
   args: {
     server: { type: "positional", required: true, description: "The server" },
     tool: { type: "positional", required: true, description: "The tool" },
@@ -34,7 +30,7 @@ export const execute: CommandDef = command({
     const target = { server, tool, args: parseArguments(given.args) };
     const view = executionView(target, given);
     return untilInterrupted((signal) =>
-      withCatalog(
+      openGateway(
         given,
         async (gateway) => {
           view.begin();
@@ -48,7 +44,7 @@ export const execute: CommandDef = command({
             return view.fail(GatewayError.from(thrown));
           }
         },
-        (config) => (given.trace && !hasPlugin(config, "trace") ? [tracePlugin()] : []),
+        { with: given.trace ? [tracePlugin()] : [] },
       ),
     );
   },

@@ -1,18 +1,14 @@
-import type { CommandDef } from "citty";
-import type { ToolExample, ToolParameter } from "../../presets/_anygpt/details.ts";
-import { engineOf, type ToolMetadata } from "../../presets/_anygpt/engine.ts";
-import { noTool } from "../../presets/_anygpt/not-found.ts";
-import { withCatalog } from "./_catalog.ts";
-import { command } from "./_command.ts";
-import { configArgs } from "./_gateway.ts";
-import { output } from "./_output.ts";
-import { askForTool, checkServer, findTool, troubleOf } from "./_servers.ts";
-import { shownLine, shownLines } from "./_shown.ts";
+import { type Command, configArgs, defineCommand } from "../../core/services/command.ts";
+import type { ToolExample, ToolParameter } from "../../presets/anygpt/details.ts";
+import { engineOf, type ToolMetadata } from "../../presets/anygpt/engine.ts";
+import { noTool } from "../../presets/anygpt/not-found.ts";
+import { findTool, troubleOf } from "../lib/servers.ts";
+import { output, shownLine, shownLines } from "../lib/terminal/output.ts";
+import { askForTool, checkServer } from "../lib/terminal/servers.ts";
+import { openGateway } from "./context.ts";
 
 /** Shows all there is to know of a tool. */
-export const inspect: CommandDef = command({
-  name: "inspect",
-  description: "Describe a tool: what it does, its parameters, and examples",
+export const inspect: Command = defineCommand({
   args: {
     server: { type: "positional", required: true, description: "The server" },
     tool: { type: "positional", required: true, description: "The tool" },
@@ -22,7 +18,7 @@ export const inspect: CommandDef = command({
   },
   async run(given) {
     const { server, tool: name, examples = false } = given;
-    await withCatalog(given, async (gateway) => {
+    await openGateway(given, async (gateway) => {
       checkServer(gateway, server);
       await askForTool(gateway, server, name);
       const details = await engineOf(gateway).getToolDetails(server, name, { examples });

@@ -1,16 +1,18 @@
-import type { CommandDef } from "citty";
 import type { Gateway } from "../../core/mod.ts";
-import { withCatalog } from "./_catalog.ts";
-import { command } from "./_command.ts";
-import { configArgs } from "./_gateway.ts";
-import { output } from "./_output.ts";
-import { askServers, isAtRest, noServers, type ServerRow, serversOf, unknownServers } from "./_servers.ts";
-import { counted } from "./_shown.ts";
+import { type Command, configArgs, defineCommand } from "../../core/services/command.ts";
+import { counted, output } from "../lib/terminal/output.ts";
+import {
+  askServers,
+  isAtRest,
+  noServers,
+  type ServerRow,
+  serversOf,
+  unknownServers,
+} from "../lib/terminal/servers.ts";
+import { openGateway } from "./context.ts";
 
 /** Lists the servers and how each stands. */
-export const list: CommandDef = command({
-  name: "list",
-  description: "List all configured MCP servers, with their tools and status",
+export const list: Command = defineCommand({
   args: {
     status: { type: "boolean", description: "Say of every server why it has its status" },
     tools: { type: "boolean", description: "Show how many tools are enabled" },
@@ -18,7 +20,7 @@ export const list: CommandDef = command({
     ...configArgs,
   },
   async run(given) {
-    await withCatalog(given, async (gateway) => {
+    await openGateway(given, async (gateway) => {
       await askServers(gateway, unknownServers(gateway));
       const rows = serversOf(gateway);
       output(given.json, { servers: rows }, () => describe(gateway, rows, given));
@@ -34,7 +36,7 @@ function describe(
 ): string {
   if (rows.length === 0) return noServers(gateway);
   const blocks = rows.map((row) => {
-    const status = gateway.services.upstreams?.status(row.name);
+    const status = gateway.services.servers?.status(row.name);
     const isUsable = row.status === "connected" || (status !== undefined && isAtRest(status));
     const enabled = show.tools ? `, ${row.enabledCount} enabled` : "";
     return [

@@ -1,20 +1,32 @@
 import { stripVTControlCharacters } from "node:util";
-import { type CommandDef, type Resolvable, renderUsage, runCommand } from "citty";
+import { type ArgsDef, type CommandDef, defineCommand, renderUsage, runCommand } from "citty";
 import { errorKinds, GatewayError } from "../../core/errors.ts";
 import { nearest } from "../../core/nearest.ts";
+import type { Command, CommandContext, CommandTable } from "../../core/services/command.ts";
 import { version } from "../../core/version.ts";
-import { hasColours } from "./_output.ts";
-import { usageError } from "./_usage.ts";
+import { hasColours, usageError } from "../lib/terminal/output.ts";
 
-interface Found {
-  readonly command: CommandDef;
-  /** The words that name it. */
-  readonly names: readonly string[];
-  readonly args: readonly string[];
+/** A program and its commands. */
+export interface Program {
+  readonly name: string;
+  readonly description: string;
+  readonly commands: CommandTable;
+  /** Commands that help and completion do not name. */
+  readonly hidden?: readonly string[];
 }
 
-/** Runs a command and returns its exit code. Failures are one line on standard error. */
-export async function main(command: CommandDef, rawArgs: string[]): Promise<number> {
+/** The command that words name, or the group of commands they lead to. */
+export interface Found {
+  readonly description: string;
+  /** The words that name it, the program's first. */
+  readonly names: readonly string[];
+  readonly args: readonly string[];
+  readonly command?: Command;
+  readonly commands?: CommandTable;
+}
+
+/** Runs a command of a program and returns its exit code. Failures are one line on standard error. */
+export async function main(program: Program, rawArgs: string[]): Promise<number> {
   const ownArgs = rawArgs.includes("--") ? rawArgs.slice(0, rawArgs.indexOf("--")) : rawArgs;
   try {
     if (ownArgs[0] === "--version" || ownArgs[0] === "-v") {
@@ -22,41 +34,143 @@ export async function main(command: CommandDef, rawArgs: string[]): Promise<numb
       return 0;
     }
     const wantsHelp = rawArgs.length === 0 || ownArgs.some((arg) => arg === "--help" || arg === "-h");
-    const found = await find(command, rawArgs, wantsHelp);
+    const { commands, problem } = await loadPluginCommands(program, ownArgs);
+    const found = await findCommand(program, rawArgs, commands);
     if (wantsHelp) {
-      process.stdout.write(`${await usageOf(found)}\n`);
+      process.stdout.write(`${await renderHelp(program, found)}\n`);
       return 0;
     }
-    const { result } = await runCommand(found.command, { rawArgs: found.args.map(withoutValue) });
-    return typeof result === "number" ? result : 0;
+    if (!found.command) throw notACommand(found.args[0], visible(program, found.commands ?? {}), problem);
+    return await run(found.command, found.args);
   } catch (thrown) {
     const error =
       thrown instanceof Error && thrown.name === "CLIError"
         ? usageError(`${stripVTControlCharacters(thrown.message)}.`)
         : thrown;
     if (!GatewayError.is(error)) throw thrown;
-    process.stderr.write(`${error.message}${ownWords(error)}\n`);
+    process.stderr.write(`${error.message}${pluginMessage(error)}\n`);
     return error.kind.exit;
   }
 }
 
-/** The parser would take another option for the value of one whose value may be left out. */
+/** Follows words to the command they name, as far as they name one. Loads that command and no other. */
+export async function findCommand(
+  program: Program,
+  words: readonly string[],
+  more: CommandTable = {},
+): Promise<Found> {
+  let found: Found = {
+    description: program.description,
+    names: [program.name],
+    args: words,
+    commands: { ...program.commands, ...more },
+  };
+  for (;;) {
+    const [name, ...args] = found.args;
+    // Own keys only: `constructor` is no command.
+    const entry =
+      name !== undefined && found.commands && Object.hasOwn(found.commands, name)
+        ? found.commands[name]
+        : undefined;
+    if (!entry || name === undefined) return found;
+    const names = [...found.names, name];
+    const { description } = entry;
+    found =
+      "commands" in entry
+        ? { description, names, args, commands: entry.commands }
+        : { description, names, args, command: await entry.load() };
+  }
+}
+
+/** The names of commands that a person may call. */
+export function visible({ hidden = [] }: Program, commands: CommandTable): string[] {
+  return Object.keys(commands).filter((name) => !hidden.includes(name));
+}
+
+/** Loads the commands of the plugins in the config, where a word names no command of the program. */
+async function loadPluginCommands(
+  program: Program,
+  args: readonly string[],
+): Promise<{ readonly commands: CommandTable; readonly problem?: GatewayError }> {
+  const [word] = args;
+  const none = { commands: {} };
+  if (word === undefined || word.startsWith("-") || Object.hasOwn(program.commands, word)) return none;
+  if (program.name !== "toolpipe" || !/^[a-z][\w-]*$/.test(word)) return none;
+  const { readPluginCommands } = await import("./context.ts");
+  const choice = { config: optionIn(args, "config"), preset: optionIn(args, "preset") };
+  try {
+    return { commands: await readPluginCommands(choice) };
+  } catch (thrown) {
+    // The word may be mistyped, or a command of a plugin that the config would name.
+    return { ...none, problem: GatewayError.from(thrown, "The config cannot be read.") };
+  }
+}
+
+/** The value of an option, before it is known which command takes it. */
+function optionIn(args: readonly string[], name: string): string | undefined {
+  const index = args.findIndex((arg) => arg === `--${name}` || arg.startsWith(`--${name}=`));
+  const arg = args[index];
+  return arg?.includes("=") ? arg.slice(arg.indexOf("=") + 1) : index < 0 ? undefined : args[index + 1];
+}
+
+async function run(command: Command, args: readonly string[]): Promise<number> {
+  // Loaded with the first use, so that `--help` reads no config code.
+  const context: Omit<CommandContext, "typed"> = {
+    open: async (...given) => (await import("./context.ts")).openGateway(...given),
+    load: async (choice) => (await import("./context.ts")).loadCliConfig(choice),
+  };
+  const known = command.args ?? {};
+  const definition = defineCommand({
+    args: known as ArgsDef,
+    async run({ args: parsed, rawArgs }) {
+      checkArgs(parsed, known, command.many ?? false);
+      return command.run(parsed, { ...context, typed: rawArgs });
+    },
+  });
+  const { result } = await runCommand(definition, { rawArgs: args.map(withoutValue) });
+  return typeof result === "number" ? result : 0;
+}
+
+/** Refuses options that the command does not have: a mistyped one must not be passed over. */
+function checkArgs(
+  args: { readonly _: readonly string[] },
+  known: NonNullable<Command["args"]>,
+  many: boolean,
+): void {
+  // The parser gives `dry-run` under the name `dryRun` too.
+  const names = new Set(Object.keys(known).flatMap((name) => [name, camelCase(name)]));
+  for (const name of Object.keys(args)) {
+    if (name === "_" || names.has(name)) continue;
+    const hint = nearest(name, Object.keys(known));
+    throw usageError(`There is no option --${name}${hint ? `; did you mean --${hint}?` : "."}`);
+  }
+  if (many) return;
+  const positionals = Object.values(known).filter((arg) => arg.type === "positional").length;
+  const extra = args._[positionals];
+  if (extra !== undefined) throw usageError(`There is one argument too many: "${extra}".`);
+}
+
+function camelCase(name: string): string {
+  return name.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/** The parser would take the next option for the value of `--http`, whose value may be left out. */
 function withoutValue(arg: string, index: number, all: readonly string[]): string {
   return arg === "--http" && all[index + 1]?.startsWith("-") ? "--http=" : arg;
 }
 
-/** What a plugin said as it failed to be set up: for whoever sits here, who configured it. */
-function ownWords({ code, cause }: GatewayError): string {
+/** Adds the message of a plugin that failed in its setup: the person here configured it. */
+function pluginMessage({ code, cause }: GatewayError): string {
   return code === errorKinds.PLUGIN_FAILED.code && cause instanceof Error
     ? ` It says: ${cause.message.split("\n", 1)[0]}`
     : "";
 }
 
 /**
- * Runs a command as the process itself: with its arguments, and its exit code. Without any arguments, a client
- * that starts us wants to be served, and a person wants to know what there is.
+ * Runs a program as the process itself: with its arguments, and its exit code. Without any arguments, a client
+ * that starts it wants to be served, and a person wants to see the help.
  */
-export async function runAsProcess(command: CommandDef, served: readonly string[]): Promise<void> {
+export async function runAsProcess(program: Program, served: readonly string[]): Promise<void> {
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
     // A reader that has seen enough, such as `head`, is no failure.
     if (error.code !== "EPIPE") throw error;
@@ -69,45 +183,36 @@ export async function runAsProcess(command: CommandDef, served: readonly string[
   }
   const args = process.argv.slice(2);
   const isClient = args.length === 0 && !process.stdin.isTTY;
-  process.exitCode = await main(command, isClient ? [...served] : args);
+  process.exitCode = await main(program, isClient ? [...served] : args);
 }
 
-/** Follows the words to the command they name; for help, as far as they name one. */
-async function find(root: CommandDef, rawArgs: readonly string[], forHelp: boolean): Promise<Found> {
-  let found: Found = { command: root, names: [await nameOf(root)], args: rawArgs };
-  for (;;) {
-    const commands = await resolved(found.command.subCommands ?? {});
-    const [name, ...args] = found.args;
-    // Own ones only: `constructor` is no command.
-    const next = name !== undefined && Object.hasOwn(commands, name) ? commands[name] : undefined;
-    if (next && name) found = { command: await resolved(next), names: [...found.names, name], args };
-    else if (forHelp || Object.keys(commands).length === 0) return found;
-    else
-      throw notACommand(
-        name,
-        Object.keys(commands).filter((one) => !one.startsWith("_")),
-      );
-  }
-}
-
-function notACommand(word: string | undefined, commands: readonly string[]): GatewayError {
+function notACommand(
+  word: string | undefined,
+  commands: readonly string[],
+  problem: GatewayError | undefined,
+): GatewayError {
   if (word === undefined || word === "--")
     return usageError(`A command is missing: one of ${commands.join(", ")}.`);
   if (word.startsWith("-")) return usageError(`There is no option ${word} before a command.`);
   const hint = nearest(word, commands);
-  return usageError(`There is no command "${word}"${hint ? `; did you mean "${hint}"?` : "."}`);
+  const note = problem
+    ? ` Commands of plugins are not known, since the config cannot be read: ${problem.message.replace(/\.?$/, ".")}`
+    : "";
+  return usageError(`There is no command "${word}"${hint ? `; did you mean "${hint}"?` : "."}${note}`);
 }
 
-async function usageOf({ command, names }: Found): Promise<string> {
+async function renderHelp(program: Program, found: Found): Promise<string> {
+  const { names, description, command, commands = {} } = found;
+  // Stubs: the descriptions are all that the usage shows of commands.
+  const stubs = visible(program, commands).map((name): [string, CommandDef] => [
+    name,
+    { meta: { name, description: commands[name]?.description ?? "" } },
+  ]);
+  const definition: CommandDef = {
+    meta: { name: names.at(-1) ?? "", version, description },
+    ...(command ? { args: (command.args ?? {}) as ArgsDef } : { subCommands: Object.fromEntries(stubs) }),
+  };
   const parent = names.length > 1 ? { meta: { name: names.slice(0, -1).join(" "), version } } : undefined;
-  const usage = await renderUsage(command, parent);
+  const usage = await renderUsage(definition, parent);
   return hasColours(process.stdout) ? usage : stripVTControlCharacters(usage);
-}
-
-async function nameOf(command: CommandDef): Promise<string> {
-  return (await resolved(command.meta ?? {})).name ?? "";
-}
-
-async function resolved<T>(value: Resolvable<T>): Promise<T> {
-  return typeof value === "function" ? (value as () => T | Promise<T>)() : value;
 }

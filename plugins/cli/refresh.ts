@@ -1,8 +1,6 @@
-import type { CommandDef } from "citty";
-import { withCatalog } from "./_catalog.ts";
-import { command } from "./_command.ts";
-import { configArgs } from "./_gateway.ts";
-import { output } from "./_output.ts";
+import { type Command, configArgs, defineCommand } from "../../core/services/command.ts";
+import { troubleOf } from "../lib/servers.ts";
+import { counted, output } from "../lib/terminal/output.ts";
 import {
   askableServers,
   askServers,
@@ -11,26 +9,23 @@ import {
   noServers,
   serversOf,
   statusesOf,
-  troubleOf,
-} from "./_servers.ts";
-import { counted } from "./_shown.ts";
+} from "../lib/terminal/servers.ts";
+import { openGateway } from "./context.ts";
 
 /** A server could not be asked. */
 const FAILED = 3;
 
 /** Asks servers for their tools anew. */
-export const refresh: CommandDef = command({
-  name: "refresh",
-  description: "Ask all servers, or one, for their tools anew; exit code 3 if one fails",
+export const refresh: Command = defineCommand({
   args: {
     server: { type: "positional", required: false, description: "Only this server" },
     json: { type: "boolean", description: "Print JSON" },
     ...configArgs,
   },
   async run({ server, ...given }) {
-    return withCatalog(given, async (gateway) => {
+    return openGateway(given, async (gateway) => {
       if (server !== undefined) checkServer(gateway, server);
-      const meant = server === undefined ? undefined : gateway.services.upstreams?.status(server);
+      const meant = server === undefined ? undefined : gateway.services.servers?.status(server);
       if (meant && isHeld(meant)) throw troubleOf(gateway, meant.name);
       await askServers(gateway, askableServers(gateway, server));
       const asked = serversOf(gateway).filter(({ name }) => server === undefined || name === server);

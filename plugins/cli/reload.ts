@@ -2,24 +2,19 @@ import { access, realpath } from "node:fs/promises";
 import { connect } from "node:net";
 import { resolve } from "node:path";
 import { text } from "node:stream/consumers";
-import type { CommandDef } from "citty";
 import { errorKinds, findConfig } from "../../core/mod.ts";
-import { RELOAD, type Reloaded } from "./_announce.ts";
-import { otherFiles } from "./_anygpt-config.ts";
-import { command } from "./_command.ts";
-import { configArgs } from "./_gateway.ts";
-import { type Running, runningGateways } from "./_running.ts";
-import { waitingLine } from "./_servers.ts";
-import { counted, shownLine } from "./_shown.ts";
-import { usageError } from "./_usage.ts";
+import { type Command, configArgs, defineCommand } from "../../core/services/command.ts";
+import { counted, shownLine, usageError } from "../lib/terminal/output.ts";
+import { waitingLine } from "../lib/terminal/servers.ts";
+import { RELOAD, type Reloaded } from "./announce.ts";
+import { otherFiles } from "./anygpt-config.ts";
+import { type Running, runningGateways } from "./running.ts";
 
 /** A config may load plugins, and those may take their time. */
 const LONGEST_RELOAD_MS = 30_000;
 
 /** Has the gateways that run on a config read it anew. */
-export const reload: CommandDef = command({
-  name: "reload",
-  description: "Have the running gateways read their config anew; exit code 2 if one keeps its old one",
+export const reload: Command = defineCommand({
   args: {
     all: { type: "boolean", description: "Every gateway, whatever config it runs on" },
     json: { type: "boolean", description: "Print JSON" },

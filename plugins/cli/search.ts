@@ -1,30 +1,24 @@
-import type { CommandDef } from "citty";
 import type { Gateway } from "../../core/mod.ts";
-import { summaryOf } from "../../presets/_anygpt/shorten.ts";
-import { type Ranking, search as searchPlugin } from "../search/mod.ts";
-import { withCatalog } from "./_catalog.ts";
-import { command } from "./_command.ts";
-import { configArgs, hasPlugin } from "./_gateway.ts";
-import { output } from "./_output.ts";
+import { type Command, configArgs, defineCommand } from "../../core/services/command.ts";
+import { troubleOf } from "../lib/servers.ts";
+import { output, shownLine, usageError } from "../lib/terminal/output.ts";
 import {
   askServers,
   checkServer,
   noServers,
   serversOf,
   statusesOf,
-  troubleOf,
   unknownServers,
-} from "./_servers.ts";
-import { shownLine } from "./_shown.ts";
-import { usageError } from "./_usage.ts";
+} from "../lib/terminal/servers.ts";
+import { summaryOf } from "../lib/text/shorten.ts";
+import { type Ranking, search as searchPlugin } from "../search/mod.ts";
+import { openGateway } from "./context.ts";
 
 /** No tool fits. */
 const NOTHING_FOUND = 2;
 
 /** Searches the tools of all servers. */
-export const search: CommandDef = command({
-  name: "search",
-  description: "Search for tools across all servers",
+export const search: Command = defineCommand({
   args: {
     query: { type: "positional", required: true, description: "What the tool should do" },
     server: { type: "string", description: "Only tools of this server", valueHint: "NAME" },
@@ -39,7 +33,7 @@ export const search: CommandDef = command({
       throw usageError("The option --limit needs a whole number, 1 or more.");
     if (query.trim() === "") throw usageError("The query is empty.");
     if (server === "") throw usageError("The option --server needs a value.");
-    return withCatalog(
+    return openGateway(
       given,
       async (gateway) => {
         if (server !== undefined) checkServer(gateway, server);
@@ -51,7 +45,7 @@ export const search: CommandDef = command({
         if (!given.json) process.stderr.write(notSearched(gateway, server));
         return found ? 0 : NOTHING_FOUND;
       },
-      (config) => (hasPlugin(config, "search") ? [] : [searchPlugin()]),
+      { with: [searchPlugin()] },
     );
   },
 });

@@ -1,15 +1,13 @@
-import type { CommandDef } from "citty";
 import { GatewayError, type LoadedConfig } from "../../core/mod.ts";
-import { type HttpOptions, serveHttp, serveStdio } from "../serve/mod.ts";
-import { firstThere, personFiles } from "./_anygpt-config.ts";
-import { atRest, giveMemoryBack } from "./_at-rest.ts";
-import { command } from "./_command.ts";
-import { followConfig, type Reloading } from "./_follow.ts";
-import { type ConfigArgs, configArgs, loadServeConfig } from "./_gateway.ts";
-import { withPages } from "./_pages.ts";
-import { approvedConfig } from "./_trust.ts";
-import { untilTold } from "./_until-told.ts";
-import { usageError } from "./_usage.ts";
+import { type Command, type ConfigChoice, configArgs, defineCommand } from "../../core/services/command.ts";
+import { untilTold } from "../lib/terminal/interrupt.ts";
+import { usageError } from "../lib/terminal/output.ts";
+import { type HttpServerOptions, serveHttp, serveStdio } from "../serve/mod.ts";
+import { firstThere, personFiles } from "./anygpt-config.ts";
+import { atRest, giveMemoryBack } from "./at-rest.ts";
+import { approvedConfig } from "./config-trust.ts";
+import { loadServeConfig, withPages } from "./context.ts";
+import { followConfig, type Reloading } from "./follow.ts";
 
 /** A client that closes our input is gone; what it asked for may still be finished. */
 const GONE_DRAIN_MS = 10_000;
@@ -19,9 +17,7 @@ const SIGNAL_DRAIN_MS = 30_000;
 const PORT = 7007;
 
 /** Serves the gateway, to the client that started this process or over HTTP. */
-export const serve: CommandDef = command({
-  name: "serve",
-  description: "Serve all tools to agents: to the client that starts this, or over HTTP",
+export const serve: Command = defineCommand({
   args: {
     http: {
       type: "string",
@@ -48,10 +44,10 @@ export const serve: CommandDef = command({
   },
   async run({ http, host, "allow-host": hosts, "allow-origin": origins, ...given }) {
     const where = placeOf({ http, host, "allow-host": hosts, "allow-origin": origins });
-    const choose = http === undefined ? chooseConfig : async (args: ConfigArgs) => ({ args });
+    const choose = http === undefined ? chooseConfig : async (args: ConfigChoice) => ({ args });
     const chosen: Choice = await choose(given);
     if (chosen.refused !== undefined) process.stderr.write(`toolpipe: ${notApproved(chosen.refused)}\n`);
-    const load = async (args: ConfigArgs): Promise<LoadedConfig> => {
+    const load = async (args: ConfigChoice): Promise<LoadedConfig> => {
       const loaded = await loadServeConfig(args);
       const shown = http === undefined ? loaded : await withPages(loaded);
       return { ...shown, plugins: [...(shown.plugins ?? []), atRest(() => void giveMemoryBack())] };
@@ -94,7 +90,7 @@ async function openStdio(config: LoadedConfig): Promise<Served> {
   return Object.assign(await serveStdio(config), { how: "stdio" });
 }
 
-async function openHttp(config: LoadedConfig, where: HttpOptions): Promise<Served> {
+async function openHttp(config: LoadedConfig, where: HttpServerOptions): Promise<Served> {
   const server = await serveHttp(config, where);
   process.stderr.write(`toolpipe: serving ${server.gateway.tools.length} tools at ${server.url}\n`);
   return Object.assign(server, { how: server.url, ended: new Promise<void>(() => {}) });
@@ -102,7 +98,7 @@ async function openHttp(config: LoadedConfig, where: HttpOptions): Promise<Serve
 
 type PlaceArgs = Readonly<Record<"http" | "host" | "allow-host" | "allow-origin", string | undefined>>;
 
-function placeOf({ http, ...given }: PlaceArgs): HttpOptions {
+function placeOf({ http, ...given }: PlaceArgs): HttpServerOptions {
   for (const [name, value] of Object.entries(given)) {
     if (value !== undefined && http === undefined) throw usageError(`The option --${name} needs --http.`);
     if (value?.trim() === "") throw usageError(`The option --${name} needs a value.`);
@@ -124,13 +120,13 @@ function listOf(given: string): readonly string[] {
 }
 
 interface Choice {
-  readonly args: ConfigArgs;
+  readonly args: ConfigChoice;
   /** The config of the folder, which is not used. */
   readonly refused?: string | undefined;
 }
 
 /** Whoever sits at a terminal, or names a config, means it. A client does not know what the folder holds. */
-async function chooseConfig(given: ConfigArgs): Promise<Choice> {
+async function chooseConfig(given: ConfigChoice): Promise<Choice> {
   if (given.config !== undefined || process.stdin.isTTY) return { args: given };
   const { file: approved, refused } = await approvedConfig(process.cwd());
   const { preset } = given;

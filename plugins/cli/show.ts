@@ -1,23 +1,18 @@
-import type { CommandDef } from "citty";
 import { type Gateway, isJsonObject, type LoadedConfig } from "../../core/mod.ts";
+import { type Command, configArgs, defineCommand } from "../../core/services/command.ts";
+import type { CollectedFile } from "../../core/services/sources.ts";
+import { output, shownLine, shownPath } from "../lib/terminal/output.ts";
+import { askServers, isAtRest, serversOf, statusesOf, unknownServers } from "../lib/terminal/servers.ts";
 import type { ToolRule } from "../rules/mod.ts";
-import type { CollectedFile } from "../sources/mod.ts";
-import { switchedOff } from "./_anygpt-config.ts";
-import { withCatalog } from "./_catalog.ts";
-import { command } from "./_command.ts";
-import { configArgs } from "./_gateway.ts";
-import { output } from "./_output.ts";
-import { askServers, isAtRest, serversOf, statusesOf, unknownServers } from "./_servers.ts";
-import { shownLine, shownPath } from "./_shown.ts";
+import { switchedOff } from "./anygpt-config.ts";
+import { openGateway } from "./context.ts";
 import { describeFile } from "./sources.ts";
 
 /** Shows the config in use, and what came of it. */
-export const show: CommandDef = command({
-  name: "show",
-  description: "Show the config in use: where servers come from, the rules, and what came of it",
+export const show: Command = defineCommand({
   args: { json: { type: "boolean", description: "Print JSON" }, ...configArgs },
   async run(given) {
-    await withCatalog(given, async (gateway, config) => {
+    await openGateway(given, async (gateway, config) => {
       await askServers(gateway, unknownServers(gateway));
       const shown = await factsOf(gateway, config);
       output(given.json, shown, () => describe(shown));

@@ -1,23 +1,18 @@
-import type { CommandDef } from "citty";
 import type { Gateway } from "../../core/mod.ts";
-import type { Collected, CollectedFile } from "../sources/mod.ts";
-import { withCatalog } from "./_catalog.ts";
-import { command } from "./_command.ts";
-import { configArgs } from "./_gateway.ts";
-import { output } from "./_output.ts";
-import { counted, shownPath } from "./_shown.ts";
+import { type Command, configArgs, defineCommand } from "../../core/services/command.ts";
+import type { Collected, CollectedFile } from "../../core/services/sources.ts";
+import { counted, output, shownPath } from "../lib/terminal/output.ts";
+import { openGateway } from "./context.ts";
 
 /** Lists where servers come from, and what is wrong there. */
-export const sources: CommandDef = command({
-  name: "sources",
-  description: "List the files that servers come from, and what is wrong in them",
+export const sources: Command = defineCommand({
   args: {
     all: { type: "boolean", description: "Also list files that are not there" },
     json: { type: "boolean", description: "Print JSON" },
     ...configArgs,
   },
   async run(given) {
-    await withCatalog(given, async (gateway) => {
+    await openGateway(given, async (gateway) => {
       const { servers, files, warnings } = await sourcesOf(gateway);
       const listed = files.filter(({ status }) => given.all || status !== "missing");
       output(given.json, { files: listed, warnings, servers: servers.length }, () =>

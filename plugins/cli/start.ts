@@ -1,21 +1,18 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { CommandDef } from "citty";
 import { type Gateway, GatewayError, type LoadedConfig } from "../../core/mod.ts";
-import { anygpt } from "../../presets/anygpt.ts";
+import { type Command, configArgs, defineCommand } from "../../core/services/command.ts";
+import { anygpt } from "../../presets/anygpt/mod.ts";
+import { toolsOf } from "../lib/servers.ts";
+import { untilTold } from "../lib/terminal/interrupt.ts";
+import { coloured, counted, usageError } from "../lib/terminal/output.ts";
+import { isHeld, serversOf, statusesOf } from "../lib/terminal/servers.ts";
 import { type HttpServer, serveHttp } from "../serve/mod.ts";
-import { createArrivals } from "./_arrivals.ts";
-import { command } from "./_command.ts";
-import { costOfServer, costThrough, describeSaving } from "./_cost.ts";
-import { demoServers } from "./_demo-servers.ts";
-import { configArgs, loadServeConfig } from "./_gateway.ts";
-import { coloured } from "./_output.ts";
-import { withPages } from "./_pages.ts";
-import { isHeld, serversOf, statusesOf, toolsOf } from "./_servers.ts";
-import { counted } from "./_shown.ts";
-import { untilTold } from "./_until-told.ts";
-import { usageError } from "./_usage.ts";
+import { createArrivals } from "./arrivals.ts";
+import { loadServeConfig, withPages } from "./context.ts";
+import { costOfServer, costThrough, describeSaving } from "./cost.ts";
+import { demoServers } from "./demo-servers.ts";
 
 const PORT = 7007;
 /** How many ports are tried after the first. */
@@ -23,10 +20,7 @@ const MORE_PORTS = 20;
 const DRAIN_MS = 5_000;
 
 /** Serves over HTTP with everything said that a newcomer needs: what `npm start` runs in a clone. */
-export const start: CommandDef = command({
-  name: "start",
-  description:
-    "Serve your servers over HTTP, or a demo of three if you have none, and say how to connect a client",
+export const start: Command = defineCommand({
   args: {
     port: {
       type: "string",
@@ -68,7 +62,7 @@ async function serveUntilTold(config: LoadedConfig, port: number | undefined, fo
     print(`  ${JSON.stringify({ mcpServers: { toolpipe: { type: "http", url: server.url } } })}\n`);
     print(`Watch it at ${new URL("/", server.url).href}\n`);
     arrivals.show(server.gateway);
-    void server.gateway.services.upstreams?.settled().then(() => {
+    void server.gateway.services.servers?.settled().then(() => {
       arrivals.finish();
       print(`\n${summary(server.gateway, preset)} Ctrl+C ends this.`);
     });

@@ -1,12 +1,10 @@
-import type { CommandDef } from "citty";
 import type { Gateway } from "../../core/mod.ts";
-import { engineOf, type ToolMetadata } from "../../presets/_anygpt/engine.ts";
-import { withCatalog } from "./_catalog.ts";
-import { command } from "./_command.ts";
-import { configArgs } from "./_gateway.ts";
-import { output } from "./_output.ts";
-import { askServers, checkServer, noServers, serversOf, troubleOf, unknownServers } from "./_servers.ts";
-import { shownLine } from "./_shown.ts";
+import { type Command, configArgs, defineCommand } from "../../core/services/command.ts";
+import { engineOf, type ToolMetadata } from "../../presets/anygpt/engine.ts";
+import { troubleOf } from "../lib/servers.ts";
+import { output, shownLine } from "../lib/terminal/output.ts";
+import { askServers, checkServer, noServers, serversOf, unknownServers } from "../lib/terminal/servers.ts";
+import { openGateway } from "./context.ts";
 
 interface Show {
   readonly server?: string | undefined;
@@ -15,9 +13,7 @@ interface Show {
 }
 
 /** Lists the tools of the catalog. */
-export const tools: CommandDef = command({
-  name: "tools",
-  description: "List the tools of every server, or of one",
+export const tools: Command = defineCommand({
   args: {
     server: { type: "positional", required: false, description: "Only the tools of this server" },
     all: { type: "boolean", description: "Include disabled tools" },
@@ -26,7 +22,7 @@ export const tools: CommandDef = command({
     ...configArgs,
   },
   async run(given) {
-    await withCatalog(given, async (gateway) => {
+    await openGateway(given, async (gateway) => {
       const { server } = given;
       if (server !== undefined) checkServer(gateway, server);
       await askServers(gateway, unknownServers(gateway, server));
@@ -64,7 +60,7 @@ function toJson(listed: readonly Listed[], { server, all }: Show): object {
 }
 
 function describe(gateway: Gateway, { server, tools: own }: Listed, show: Show): string {
-  const status = gateway.services.upstreams?.status(server);
+  const status = gateway.services.servers?.status(server);
   if (troubleOf(gateway, server)) return `Tools from ${server} (not known):\n\n  ${status?.reason}`;
   const enabled = own.filter((tool) => tool.enabled);
   const rejected = show.all ? (status?.listing?.rejected ?? []) : [];

@@ -1,17 +1,19 @@
-import type { CommandDef } from "citty";
 import { type Gateway, GatewayError, nearest, type Tool } from "../../core/mod.ts";
-import type { ServerStatus } from "../upstreams/mod.ts";
-import { withCatalog } from "./_catalog.ts";
-import { command } from "./_command.ts";
-import { configArgs } from "./_gateway.ts";
-import { output } from "./_output.ts";
-import { askableServers, askServers, checkServer, reasonOf, toolsOf, unknownServers } from "./_servers.ts";
-import { counted, shownLine } from "./_shown.ts";
+import { type Command, configArgs, defineCommand } from "../../core/services/command.ts";
+import type { ServerStatus } from "../../core/services/servers.ts";
+import { toolsOf } from "../lib/servers.ts";
+import { counted, output, shownLine } from "../lib/terminal/output.ts";
+import {
+  askableServers,
+  askServers,
+  checkServer,
+  reasonOf,
+  unknownServers,
+} from "../lib/terminal/servers.ts";
+import { openGateway } from "./context.ts";
 
 /** Explains how a server or a tool stands: no tool disappears without a reason. */
-export const why: CommandDef = command({
-  name: "why",
-  description: "Explain why a server or a tool is, or is not, there to call",
+export const why: Command = defineCommand({
   args: {
     name: { type: "positional", required: true, description: "SERVER or SERVER:TOOL" },
     json: { type: "boolean", description: "Print JSON" },
@@ -19,7 +21,7 @@ export const why: CommandDef = command({
   },
   async run(given) {
     const [server = "", tool] = split(given.name);
-    await withCatalog(given, async (gateway) => {
+    await openGateway(given, async (gateway) => {
       checkServer(gateway, server);
       const isNew = tool !== undefined && !gateway.catalog.tool(`${server}:${tool}`);
       await askServers(gateway, isNew ? askableServers(gateway, server) : unknownServers(gateway, server));
@@ -36,7 +38,7 @@ function split(name: string): [server: string, tool?: string] {
 }
 
 function aboutServer(gateway: Gateway, server: string, tool: string | undefined): string[] {
-  const status = gateway.services.upstreams?.status(server);
+  const status = gateway.services.servers?.status(server);
   if (!status) return [`The server "${server}" is part of the gateway itself.`];
   const { connection } = status.config;
   const how =
@@ -63,7 +65,7 @@ function aboutList({ listedAt }: ServerStatus, tools: readonly Tool[]): string {
 
 function aboutTool(gateway: Gateway, server: string, name: string | undefined): string[] {
   if (name === undefined) return [];
-  const { rules, upstreams } = gateway.services;
+  const { rules, servers } = gateway.services;
   const tool = toolsOf(gateway, server).find((one) => one.name === name);
   const rule = rules ? [rules.explain(server, name)] : [];
   if (tool) {
@@ -72,7 +74,7 @@ function aboutTool(gateway: Gateway, server: string, name: string | undefined): 
     if (rules && (enabled || (because !== "" && rule.join().includes(because)))) return rule;
     return [`The tool "${tool.id}" is ${enabled ? "enabled" : "disabled"}. ${because}`, ...rule];
   }
-  const status = upstreams?.status(server);
+  const status = servers?.status(server);
   const rejected = status?.listing?.rejected.find((one) => one.name === name);
   if (rejected) return [`The tool "${name}" is left out: ${rejected.reason}.`];
   if (status && status.listedAt === undefined)

@@ -1,18 +1,18 @@
 import * as v from "valibot";
 import { definePlugin, type PluginFactory } from "../../core/mod.ts";
-import { serveDashboard } from "./serving.ts";
-import { createWatching } from "./watching.ts";
+import { createCallHistory } from "./call-history.ts";
+import { registerDashboard } from "./routes.ts";
 
-/** The options of {@link dashboard}. */
+/** Options of {@link dashboard}. */
 export interface DashboardOptions {
-  /** What a caller's token must have, where callers need one; `admin` by default. */
+  /** The scope that a caller needs if authentication is configured; `admin` by default. */
   readonly scope?: string;
   /**
-   * Whether what waits can be approved here where callers need no token; false by default. Whoever reaches the port
-   * could then do so, and that may be an agent through one of its tools.
+   * Whether approvals are decided here without authentication; false by default. Everyone who reaches the port could
+   * then decide, which may be an agent through one of its tools.
    */
   readonly decideWithoutTokens?: boolean;
-  /** How many calls that are over can be looked at; 1,000 by default. */
+  /** Finished calls that are kept; 1,000 by default. */
   readonly keep?: number;
 }
 
@@ -26,8 +26,8 @@ const options = v.strictObject({
 });
 
 /**
- * A page at `/` where the gateway is served over HTTP: servers and how they stand, calls under way and the last ones,
- * how long they take and how many fail, the tokens saved, and what waits for a person to approve it.
+ * Serves a page at `/` with the status of servers, running and finished calls, latency and errors, saved tokens, and
+ * pending approvals.
  */
 export const dashboard: PluginFactory<
   "dashboard",
@@ -35,12 +35,13 @@ export const dashboard: PluginFactory<
   Required<DashboardOptions>
 > = definePlugin({
   name: "dashboard",
+  uses: ["auth?", "approvals?", "servers?", "exposure?"],
   // First, so that it sees every call begin.
   order: "pre",
   options: options as v.GenericSchema<DashboardOptions, Required<DashboardOptions>>,
   setup(gateway, { scope, decideWithoutTokens, keep }) {
-    const watching = createWatching(keep);
-    serveDashboard({ gateway, watching, scope, decideWithoutTokens });
-    return { resolve: watching.begin, audit: watching.end };
+    const history = createCallHistory(keep);
+    registerDashboard({ gateway, history, scope, decideWithoutTokens });
+    return { resolve: history.begin, audit: history.end };
   },
 });

@@ -1,82 +1,111 @@
 import { type Actor, type Gateway, version } from "../../core/mod.ts";
-import type { TokenSaving } from "../metrics/tokens.ts";
-import type { Load } from "../overload.ts";
-import type { Pending } from "./pending.ts";
+import type { PendingApproval } from "../../core/services/approvals.ts";
+import type { TokenSaving } from "../lib/tokens.ts";
+import { type CallHistory, type LiveCall, type SeenCall, toDisplayText } from "./call-history.ts";
 import type { Series } from "./timeline.ts";
-import { type LiveCall, type SeenCall, shownText, type Watching } from "./watching.ts";
 
-/** How a server stands. */
-export interface ServerRow {
+/** The status of a server. */
+export interface ServerSummary {
   readonly name: string;
   readonly status: string;
   readonly reason: string;
-  /** What it calls itself, with its version. */
+  /** Its own title and version. */
   readonly title: string;
   /** Tools that can be called. */
   readonly enabled: number;
   readonly tools: number;
 }
 
-/** Everything that the page shows. */
+/** An item that waits for approval, as the page shows it and sends it back with a decision. */
+export type PendingRow = Pick<PendingApproval, "kind" | "id" | "status" | "summary" | "hash">;
+
+/** The data of the page. */
 export interface Overview {
   readonly version: string;
-  /** Changes with every start: what was counted before counts no longer. */
+  /** Changes with every start: earlier counts no longer apply. */
   readonly boot: string;
   readonly now: number;
   readonly actor: string;
-  /** What a decision must be sent with. */
+  /** The token that a decision must be sent with. */
   readonly token: string;
-  readonly servers: readonly ServerRow[];
-  /** How many there are, where not all are listed. */
+  readonly servers: readonly ServerSummary[];
+  /** The number of servers, of which only some may be listed. */
   readonly serverCount: number;
   readonly tools: number;
   readonly tokens: TokenSaving;
-  readonly load: Load | null;
+  readonly load: { readonly running: number; readonly waiting: number; readonly refused: number } | null;
   readonly series: Series;
   readonly live: readonly LiveCall[];
-  readonly pending: readonly Pending[];
-  /** The calls since the last look. */
+  readonly pending: readonly PendingRow[];
+  /** The calls since the last request. */
   readonly calls: readonly SeenCall[];
 }
 
-/** What an overview is made from. */
+/** Options of {@link createOverview}. */
 export interface OverviewParts {
   readonly gateway: Gateway;
-  readonly watching: Watching;
+  readonly history: CallHistory;
   readonly boot: string;
   readonly token: string;
   readonly actor: Actor | undefined;
   readonly since: number;
   readonly tokens: TokenSaving;
-  readonly pending: readonly Pending[];
+  readonly pending: readonly PendingRow[];
 }
 
 const MAX_SERVERS = 500;
 const MAX_PENDING = 200;
 
-/** Makes an overview. Nothing in it holds arguments or results, and what servers say is without what looks secret. */
-export function overviewOf({ gateway, watching, actor, since, pending, ...rest }: OverviewParts): Overview {
+/** Creates the data of the page. It holds no arguments and no results, and texts of servers are redacted. */
+export function createOverview({
+  gateway,
+  history,
+  actor,
+  since,
+  pending,
+  ...rest
+}: OverviewParts): Overview {
   const rows = serverRows(gateway);
   return {
     version,
     now: Date.now(),
-    actor: shownText(actor?.id ?? ""),
+    actor: toDisplayText(actor?.id ?? ""),
     ...rest,
     servers: rows.slice(0, MAX_SERVERS),
     serverCount: rows.length,
     tools: gateway.catalog.tools().length,
-    load: gateway.services.load?.() ?? null,
-    series: watching.series(),
-    live: watching.live(),
+    load: loadOf(gateway),
+    series: history.series(),
+    live: history.live(),
     pending: pending.slice(0, MAX_PENDING),
-    calls: watching.seen(since),
+    calls: history.seen(since),
   };
 }
 
-/** Those that need somebody come first. */
+/** Reads the gauges of the plugin `overload`, if it is there. */
+function loadOf(gateway: Gateway): Overview["load"] {
+  const read = (name: string): number | undefined => gateway.drivers("gauge").get(name)?.read()[0]?.value;
+  const [running, waiting] = [read("toolpipe_load_running"), read("toolpipe_load_waiting")];
+  if (running === undefined || waiting === undefined) return null;
+  return { running, waiting, refused: read("toolpipe_load_refused_total") ?? 0 };
+}
+
+/** Lists what waits for approval. */
+export async function pendingRows({ services }: Gateway): Promise<readonly PendingRow[]> {
+  const items = (await services.approvals?.pending()) ?? [];
+  return items.map(({ kind, id, status, summary, hash }) => ({
+    kind,
+    id,
+    status,
+    summary: toDisplayText(summary),
+    hash,
+  }));
+}
+
+/** Servers that need attention come first. */
 const order = ["error", "needs-approval", "needs-auth", "connected", "disconnected", "ready"];
 
-function serverRows(gateway: Gateway): readonly ServerRow[] {
+function serverRows(gateway: Gateway): readonly ServerSummary[] {
   const { catalog, services } = gateway;
   const counts = new Map<string, { tools: number; enabled: number }>();
   for (const { server, enabled } of catalog.tools()) {
@@ -86,27 +115,27 @@ function serverRows(gateway: Gateway): readonly ServerRow[] {
     counts.set(server, own);
   }
   const count = (name: string) => counts.get(name) ?? { tools: 0, enabled: 0 };
-  const statuses = services.upstreams?.statuses() ?? [];
+  const statuses = services.servers?.statuses() ?? [];
   const known = new Set(statuses.map(({ name }) => name));
   const connected = statuses.map(
-    ({ name, status, reason, info }): ServerRow => ({
+    ({ name, status, reason, info }): ServerSummary => ({
       name,
       status,
-      reason: shownText(reason),
-      title: shownText([info?.title ?? info?.name, info?.version].filter(Boolean).join(" ")),
+      reason: toDisplayText(reason),
+      title: toDisplayText([info?.title ?? info?.name, info?.version].filter(Boolean).join(" ")),
       ...count(name),
     }),
   );
-  // What has no connection to lose: the adapters of REST APIs, tools of the gateway's host.
+  // Servers without a connection: adapters of REST APIs, tools of the host program.
   const others = catalog
     .servers()
     .filter(({ id }) => !known.has(id))
     .map(
-      ({ id, title }): ServerRow => ({
+      ({ id, title }): ServerSummary => ({
         name: id,
         status: "ready",
         reason: "",
-        title: shownText(title ?? ""),
+        title: toDisplayText(title ?? ""),
         ...count(id),
       }),
     );

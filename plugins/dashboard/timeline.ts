@@ -1,27 +1,27 @@
-/** What happened in one step of time. */
+/** The calls of one step of time. */
 interface Step {
-  /** Counted from 1970 in steps. */
+  /** The number of the step since 1970. */
   readonly at: number;
   calls: number;
   errors: number;
-  /** How many calls took how long, by {@link binOf}. */
+  /** Numbers of calls by duration, see {@link toBin}. */
   readonly bins: Uint32Array;
 }
 
-/** Figures over time, oldest first: one value a step, none where nothing happened. */
+/** Metrics over time, oldest first: one value per step, null without calls. */
 export interface Series {
   readonly stepMs: number;
-  /** When the first step begins, in milliseconds since 1970. */
+  /** The start of the first step, in milliseconds since 1970. */
   readonly from: number;
   readonly calls: readonly number[];
   readonly errors: readonly number[];
-  /** Half of the calls took no longer, in milliseconds. */
+  /** The median duration in milliseconds. */
   readonly p50: readonly (number | null)[];
-  /** Nineteen of twenty calls took no longer. */
+  /** The 95th percentile of the duration in milliseconds. */
   readonly p95: readonly (number | null)[];
 }
 
-/** The last minutes, in steps. */
+/** Calls of the last minutes, in steps. */
 export interface Timeline {
   add(durationMs: number, isError: boolean): void;
   series(): Series;
@@ -29,19 +29,19 @@ export interface Timeline {
 
 const STEP_MS = 10_000;
 const STEPS = 180;
-/** Each is a quarter of a doubling wide, from a sixteenth of a millisecond on: half an hour is in the last one. */
+/** Bins are a quarter of a doubling wide, from a sixteenth of a millisecond; half an hour is in the last. */
 const PER_DOUBLING = 4;
 const FIRST = 4;
 const BINS = 100;
 
-/** Makes an empty timeline. It takes as much memory for a million calls as for one. */
+/** Creates an empty timeline. Its memory does not depend on the number of calls. */
 export function createTimeline(now: () => number = Date.now): Timeline {
   const steps: Step[] = [];
   return {
     add(durationMs, isError) {
       const at = Math.floor(now() / STEP_MS);
       let last = steps.at(-1);
-      // A clock may be set back; what happens then belongs to the last step there was.
+      // The clock may be set back; calls then count in the last step.
       if (!last || at > last.at) {
         last = { at, calls: 0, errors: 0, bins: new Uint32Array(BINS) };
         steps.push(last);
@@ -49,7 +49,7 @@ export function createTimeline(now: () => number = Date.now): Timeline {
       }
       last.calls++;
       if (isError) last.errors++;
-      const bin = binOf(durationMs);
+      const bin = toBin(durationMs);
       last.bins[bin] = (last.bins[bin] ?? 0) + 1;
     },
     series() {
@@ -69,12 +69,12 @@ export function createTimeline(now: () => number = Date.now): Timeline {
   };
 }
 
-function binOf(ms: number): number {
+function toBin(ms: number): number {
   const bin = Math.ceil((Math.log2(Math.max(ms, Number.MIN_VALUE)) + FIRST) * PER_DOUBLING);
   return Math.min(Math.max(bin, 0), BINS - 1);
 }
 
-/** The upper edge of the bin that it falls into, so that it is never told too low. */
+/** Returns the upper edge of the bin, so that the value is never too low. */
 function quantile(step: Step | undefined, share: number): number | null {
   if (!step || step.calls === 0) return null;
   let left = Math.ceil(step.calls * share);

@@ -1,5 +1,5 @@
-import type { ServerConfig } from "../sources/server-config.ts";
-import type { CapabilityManifest } from "./discovered.ts";
+import type { ServerConfig } from "../../core/services/sources.ts";
+import type { NamedCapability } from "./discovered.ts";
 import type { DiscoveryOptions } from "./options.ts";
 import type { CapabilityRegister, DiscoveryService } from "./service.ts";
 
@@ -7,9 +7,9 @@ import type { CapabilityRegister, DiscoveryService } from "./service.ts";
 export interface RuntimeDiscovery {
   /**
    * The capabilities that fit a name, best first. Those of the person's own servers are registered; those that only
-   * a registry knows are not, for nobody has approved their servers.
+   * a registry knows are not, since their servers are not approved.
    */
-  resolve(name: string, options?: DiscoveryOptions): Promise<readonly CapabilityManifest[]>;
+  resolve(name: string, options?: DiscoveryOptions): Promise<readonly NamedCapability[]>;
 }
 
 /** Resolves capabilities by a discovery service, which others may share. */
@@ -35,7 +35,7 @@ export function runtimeDiscovery({
 /** Provides the capabilities of one server. */
 export interface DiscoveryProvider {
   readonly name: string;
-  discover(options?: DiscoveryOptions): Promise<readonly CapabilityManifest[]>;
+  discover(options?: DiscoveryOptions): Promise<readonly NamedCapability[]>;
 }
 
 /** The provider of one server. What proves who asks is chosen by the service, from the definition and the environment. */

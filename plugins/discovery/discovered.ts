@@ -1,48 +1,78 @@
 import type { GatewayError, JsonObject, ToolDefinition } from "../../core/mod.ts";
-import type { ServerConfig } from "../sources/server-config.ts";
-import type { CapabilityManifest as ExportedManifest } from "../types/manifest.ts";
+import type { CapabilityManifest } from "../../core/services/emitter.ts";
+import type { ServerConfig } from "../../core/services/sources.ts";
 
-/** A tool as it was found, with what was made out about it. */
+/** A discovered tool, with its types, domains and categories. */
 export interface DiscoveredTool extends ToolDefinition {
-  /** The type of its input in the words of the type emitter. */
+  /** Type of its input, in the language of the type emitter. */
   readonly inputType: string;
-  /** The type of its output; absent where nothing is known of it. */
+  /** Type of its output, if that is known. */
   readonly outputType?: string | undefined;
-  /** What it is about, such as `github` and `github.issues`. */
+  /** Subjects of the tool, such as `github` and `github.issues`. */
   readonly domains: readonly string[];
-  /** What it does, such as `crud.read`. */
+  /** Actions of the tool, such as `crud.read`. */
   readonly categories: readonly string[];
 }
 
-/** A server with what it offers. */
+/** A discovered server. */
 export interface DiscoveredServer {
   readonly config: ServerConfig;
   readonly tools: readonly DiscoveredTool[];
   readonly resources: readonly JsonObject[];
   readonly resourceTemplates: readonly JsonObject[];
-  /** Whether it was remembered, and nobody was asked. */
+  /** Whether the tools were cached, so that the server was not asked. */
   readonly fromCache: boolean;
-  /** What went wrong and was made do without. */
+  /** Failures that did not end the discovery. */
   readonly warnings: readonly GatewayError[];
 }
 
 /** A server that could not be asked, or a registry. */
 export interface DiscoveryFailure {
-  /** The name of the server; the address of the registry. */
+  /** Name of the server, or address of the registry. */
   readonly server: string;
-  /** Absent where no definition came about. */
+  /** Absent if the server has no usable definition. */
   readonly config?: ServerConfig | undefined;
   readonly error: GatewayError;
 }
 
-/** What came of asking several servers, each in the order they were given. */
+/** Outcome of the discovery of several servers, in the given order. */
 export interface DiscoveryOutcome {
   readonly servers: readonly DiscoveredServer[];
   readonly failures: readonly DiscoveryFailure[];
 }
 
 /** A tool as a capability that can be registered and exported. */
-export interface CapabilityManifest extends ExportedManifest {
-  /** What the server calls it. */
+export interface NamedCapability extends CapabilityManifest {
+  /** Name of the tool at its server. */
   readonly name: string;
+}
+
+/** The steps of the discovery of one server, in order (spec 004, 4.1). */
+export const discoverySteps = [
+  "cache",
+  "rate-limit",
+  "session",
+  "tools",
+  "schemas",
+  "outputs",
+  "domains",
+  "store",
+  "registration",
+  "termination",
+] as const;
+
+/** Name of a step. */
+export type DiscoveryStepName = (typeof discoverySteps)[number];
+
+/** A finished step. */
+export interface DiscoveryStep {
+  /** Name of the server. */
+  readonly server: string;
+  readonly name: DiscoveryStepName;
+  /** Position among the steps, from 1. */
+  readonly number: number;
+  /** Number of the attempt, from 1. */
+  readonly attempt: number;
+  /** `hit` if the tools were cached, `skipped` if the options do not ask for the step. */
+  readonly outcome: "done" | "hit" | "skipped" | "failed";
 }

@@ -1,11 +1,11 @@
 import { setImmediate } from "node:timers/promises";
 import { GatewayError, type JsonObject, type ToolDefinition, type ToolResult } from "../../core/mod.ts";
-import type { ServerConfig } from "../sources/server-config.ts";
+import type { ServerConfig } from "../../core/services/sources.ts";
 import type { DiscoveredTool } from "./discovered.ts";
 import { SCHEMA_CONVERSION_FAILED } from "./errors.ts";
-import type { InferDomains } from "./manifest.ts";
+import type { InferTags } from "./manifest.ts";
 
-/** What finding out the output of a tool is given. */
+/** Context of an output introspection. */
 export interface IntrospectContext {
   readonly config: ServerConfig;
   /** Calls a tool in the session that is open. */
@@ -19,11 +19,11 @@ export type IntrospectOutput = (
   context: IntrospectContext,
 ) => Promise<JsonObject | undefined>;
 
-/** What makes more of a tool than its server says. */
+/** Functions that enrich tools. */
 export interface Enriching {
-  /** A JSON Schema in the words of some type language. */
+  /** Emits a JSON Schema as a type. */
   readonly emitType: (schema: JsonObject) => string;
-  readonly inferDomains: InferDomains;
+  readonly inferTags: InferTags;
   readonly introspectOutput?: IntrospectOutput | undefined;
 }
 
@@ -50,7 +50,7 @@ export async function emitTypes(
   for (const [index, tool] of tools.entries()) {
     if (index % AT_ONCE === AT_ONCE - 1) await setImmediate();
     const { inputSchema, outputSchema } = tool;
-    const type = (schema: JsonObject): string => typeOf(schema, { server, tool: tool.name }, parts, warn);
+    const type = (schema: JsonObject): string => toType(schema, { server, tool: tool.name }, parts, warn);
     typed.push({
       ...tool,
       inputType: type(inputSchema),
@@ -77,7 +77,7 @@ export async function withOutputs(
       tool.outputSchema === undefined && !context.signal?.aborted
         ? await introspectOutput(definition, context).catch(() => undefined)
         : undefined;
-    const outputType = outputSchema && typeOf(outputSchema, { server, tool: tool.name }, parts, warn);
+    const outputType = outputSchema && toType(outputSchema, { server, tool: tool.name }, parts, warn);
     complete.push(outputSchema ? { ...tool, outputSchema, outputType } : tool);
   }
   return complete;
@@ -87,12 +87,12 @@ export async function withOutputs(
 export function withDomains(
   tools: readonly TypedTool[],
   server: string,
-  { inferDomains }: Enriching,
+  { inferTags }: Enriching,
 ): readonly DiscoveredTool[] {
-  return tools.map((tool) => ({ ...tool, ...inferDomains(server, tool) }));
+  return tools.map((tool) => ({ ...tool, ...inferTags(server, tool) }));
 }
 
-function typeOf(
+function toType(
   schema: JsonObject,
   { server, tool }: { readonly server: string; readonly tool: string },
   { emitType }: Enriching,

@@ -1,4 +1,5 @@
 import { defineError, type ErrorKind, GatewayError } from "../../core/mod.ts";
+import { RATE_LIMITED } from "../../core/services/policy.ts";
 import {
   CONNECT_FAILED,
   CONNECT_TIMEOUT,
@@ -7,8 +8,8 @@ import {
   TLS_ERROR,
   UPSTREAM_CLOSED,
   UPSTREAM_STALLED,
-} from "../upstreams/errors.ts";
-import { RATE_LIMITED, SSRF_BLOCKED } from "../upstreams/openapi/errors.ts";
+} from "../../core/services/servers.ts";
+import { SSRF_BLOCKED } from "../lib/http/errors.ts";
 
 /** A server was reached, and no session could be opened with it. */
 export const SESSION_INIT_FAILED: ErrorKind = defineError("SESSION_INIT_FAILED", {
@@ -49,7 +50,7 @@ export const discoveryFaults: Readonly<Record<DiscoveryFault, readonly string[]>
   Timeout: ["TIMEOUT", CONNECT_TIMEOUT.code],
 };
 
-/** Says nothing of the server: it is about its definition, or about whoever asks. */
+/** Codes that concern the definition or the caller, not the server. */
 const NOT_OF_THE_SERVER = new Set([
   "CANCELLED",
   "CLOSED",
@@ -60,18 +61,18 @@ const NOT_OF_THE_SERVER = new Set([
 ]);
 
 /** The name that the specification gives a failure; nothing where it names none. */
-export function faultOf(error: GatewayError): DiscoveryFault | undefined {
+export function findFault(error: GatewayError): DiscoveryFault | undefined {
   const names = Object.keys(discoveryFaults) as DiscoveryFault[];
   return names.find((name) => discoveryFaults[name].includes(error.code));
 }
 
-/** Says of a failure while a session was opened, or tools were listed, which of the named ones it is. */
+/** Classifies a failure of the session or of the listing as one that the specification names. */
 export function discoveryError(thrown: unknown, step: "session" | "tools", server: string): GatewayError {
   const error = GatewayError.from(thrown, `The server "${server}" could not be asked for its tools.`);
   const { status, retryAfterMs } = error.data;
   if (status === 429) return as(RATE_LIMITED, error, server, { retryAfterMs: retryAfterMs ?? 0 });
   if (status === 401 || status === 403) return as(NEEDS_AUTH, error, server);
-  if (NOT_OF_THE_SERVER.has(error.code) || faultOf(error) !== undefined) return error;
+  if (NOT_OF_THE_SERVER.has(error.code) || findFault(error) !== undefined) return error;
   return as(step === "session" ? SESSION_INIT_FAILED : TOOLS_LIST_FAILED, error, server);
 }
 
@@ -87,7 +88,7 @@ export function mayAskAgain(error: GatewayError): boolean {
   const { status } = error.data;
   // With a status there was an answer, and it alone counts.
   if (typeof status === "number") return status === 429 || status === 503;
-  if (error.code === RATE_LIMITED.code || faultOf(error) === "Timeout") return true;
+  if (error.code === RATE_LIMITED.code || findFault(error) === "Timeout") return true;
   return wasReset(error);
 }
 

@@ -1,9 +1,10 @@
 import type { Tool } from "../../core/mod.ts";
-import type { ServerConfig } from "../sources/server-config.ts";
+import type { Ranker } from "../../core/services/search.ts";
+import type { ServerConfig } from "../../core/services/sources.ts";
 import type { DiscoveredServer, DiscoveredTool, DiscoveryFailure } from "./discovered.ts";
 
-/** A server that has what somebody looks for. */
-export interface FoundServer {
+/** A server with tools that fit a capability. */
+export interface CapableServer {
   readonly config: ServerConfig;
   /** The tools that fit, best first; all of them where the server itself was what fitted. */
   readonly tools: readonly DiscoveredTool[];
@@ -11,26 +12,25 @@ export interface FoundServer {
   readonly relevance?: number | undefined;
 }
 
-/** Where a capability was found. */
+/** Result of the search for a capability. */
 export interface CapabilitySearch {
-  /** Whether the servers are the person's own, or were found in a registry. */
+  /** Whether the servers are the user's own, or were found in a registry. */
   readonly from: "configured" | "registry";
-  readonly servers: readonly FoundServer[];
+  readonly servers: readonly CapableServer[];
   /** Servers that could not be asked. */
   readonly failures: readonly DiscoveryFailure[];
 }
 
-/** Below this, the best tool is the wrong one more often than not, and a registry may know better. */
-const LIKELY = 0.5;
-const MOST_TOOLS = 50;
+/** Below this relevance, the best tool is the wrong one more often than not, and a registry may know better. */
+const MIN_RELEVANCE = 0.5;
+const MAX_TOOLS = 50;
 
-/** The servers that have a capability, best first, by the words of their tools. */
+/** Finds the servers that have a capability, best first, by the words of their tools. */
 export async function findCapability(
   query: string,
   servers: readonly DiscoveredServer[],
-): Promise<readonly FoundServer[]> {
-  const { keywordRanker } = await import("../search/keyword.ts");
-  const ranker = keywordRanker();
+  ranker: Ranker,
+): Promise<readonly CapableServer[]> {
   const places = new Map<Tool, { readonly server: DiscoveredServer; readonly tool: DiscoveredTool }>();
   for (const server of servers) {
     const tools = server.tools.map((tool) => {
@@ -40,11 +40,11 @@ export async function findCapability(
     });
     ranker.update(server.config.name, tools);
   }
-  const { hits } = await ranker.rank(query, { limit: MOST_TOOLS });
+  const { hits } = await ranker.rank(query, { limit: MAX_TOOLS });
   const found = new Map<DiscoveredServer, { tools: DiscoveredTool[]; relevance: number }>();
   for (const { tool: entry, relevance } of hits) {
     const place = places.get(entry);
-    if (!place || relevance < LIKELY) continue;
+    if (!place || relevance < MIN_RELEVANCE) continue;
     const known = found.get(place.server);
     if (known) known.tools.push(place.tool);
     else found.set(place.server, { tools: [place.tool], relevance });

@@ -1,12 +1,12 @@
 import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
 import { GatewayError } from "../../core/mod.ts";
-import type { ServerConfig } from "../sources/server-config.ts";
-import { NEEDS_APPROVAL } from "../upstreams/errors.ts";
-import { mayConnect } from "../upstreams/openapi/address.ts";
-import { SSRF_BLOCKED } from "../upstreams/openapi/errors.ts";
+import { NEEDS_APPROVAL } from "../../core/services/servers.ts";
+import type { ServerConfig } from "../../core/services/sources.ts";
+import { isAllowed } from "../lib/http/address.ts";
+import { SSRF_BLOCKED } from "../lib/http/errors.ts";
 
-/** The name of the source of servers that a registry named and nobody configured. */
+/** Name of the source of servers that a registry names. */
 export const REGISTRY_SOURCE = "registry";
 
 /** Whether a registry named a server, and no person did. */
@@ -33,14 +33,14 @@ export async function checkFound(config: ServerConfig, allowPrivate: boolean): P
     throw refused(name, "it is not reached over https");
   }
   const host = url.hostname.replace(/^\[|\]$/g, "");
-  const addresses = isIP(host) ? [host] : await addressesOf(host);
+  const addresses = isIP(host) ? [host] : await lookUpAddresses(host);
   // Where a name leads nowhere, connecting to it says so.
-  if (addresses.some((address) => !mayConnect(address, allowPrivate))) {
+  if (addresses.some((address) => !isAllowed(address, allowPrivate ? "private" : "public"))) {
     throw refused(name, "its address is not on the public internet");
   }
 }
 
-async function addressesOf(host: string): Promise<readonly string[]> {
+async function lookUpAddresses(host: string): Promise<readonly string[]> {
   try {
     return (await lookup(host, { all: true })).map(({ address }) => address);
   } catch {

@@ -1,19 +1,19 @@
 import { isJsonObject, type JsonObject } from "../../core/mod.ts";
 
-/** What is below this, and beyond so many keys or elements, is not looked at. */
+/** Limits: deeper levels and further keys or elements are ignored. */
 const MAX_DEPTH = 16;
 const MAX_KEYS = 100;
 const MAX_ELEMENTS = 1_000;
 
 type Kind = "null" | "boolean" | "integer" | "number" | "string" | "array" | "object";
 
-/** What some values have in common. */
+/** Common shape of some values. */
 interface Shape {
   readonly kinds: Set<Kind>;
-  /** How many of them were objects, and what their keys held. */
+  /** Number of objects among them, and the shapes of their keys. */
   objects: number;
   readonly keys: Map<string, { times: number; readonly shape: Shape }>;
-  /** What was in those that were lists. */
+  /** Shape of the elements of lists. */
   items: Shape | undefined;
   /** Some had so many keys that those are data, and no names. */
   isMap: boolean;
@@ -26,7 +26,7 @@ interface Shape {
 export function inferSchema(value: unknown): JsonObject {
   const shape = emptyShape();
   look(shape, value, 0);
-  return schemaOf(shape);
+  return toSchema(shape);
 }
 
 function emptyShape(): Shape {
@@ -34,7 +34,7 @@ function emptyShape(): Shape {
 }
 
 function look(shape: Shape, value: unknown, depth: number): void {
-  const kind = kindOf(value);
+  const kind = toKind(value);
   if (kind === undefined) return;
   shape.kinds.add(kind);
   if (depth >= MAX_DEPTH) return;
@@ -55,7 +55,7 @@ function look(shape: Shape, value: unknown, depth: number): void {
   }
 }
 
-function kindOf(value: unknown): Kind | undefined {
+function toKind(value: unknown): Kind | undefined {
   if (value === null) return "null";
   if (Array.isArray(value)) return "array";
   if (typeof value === "number") return Number.isSafeInteger(value) ? "integer" : "number";
@@ -65,23 +65,23 @@ function kindOf(value: unknown): Kind | undefined {
 
 const ORDER: readonly Kind[] = ["object", "array", "string", "integer", "number", "boolean", "null"];
 
-function schemaOf({ kinds, objects, keys, items, isMap }: Shape): JsonObject {
+function toSchema({ kinds, objects, keys, items, isMap }: Shape): JsonObject {
   // Every integer is a number.
   const types = ORDER.filter((kind) => kinds.has(kind) && !(kind === "integer" && kinds.has("number")));
   if (types.length === 0) return {};
-  const element = items && schemaOf(items);
+  const element = items && toSchema(items);
   return {
     type: types.length === 1 ? types[0] : types,
-    ...(kinds.has("object") && !isMap && objects > 0 && propertiesOf(keys, objects)),
+    ...(kinds.has("object") && !isMap && objects > 0 && toProperties(keys, objects)),
     ...(element && Object.keys(element).length > 0 && { items: element }),
   };
 }
 
-function propertiesOf(keys: Shape["keys"], objects: number): JsonObject {
+function toProperties(keys: Shape["keys"], objects: number): JsonObject {
   if (keys.size === 0) return {};
   const required = [...keys].filter(([, { times }]) => times === objects).map(([key]) => key);
   return {
-    properties: Object.fromEntries([...keys].map(([key, { shape }]) => [key, schemaOf(shape)])),
+    properties: Object.fromEntries([...keys].map(([key, { shape }]) => [key, toSchema(shape)])),
     ...(required.length > 0 && { required }),
   };
 }

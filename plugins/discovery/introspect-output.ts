@@ -6,13 +6,13 @@ import {
   type ToolDefinition,
   type ToolResult,
 } from "../../core/mod.ts";
-import { definitionHash } from "../guard/definition.ts";
-import { inferPolicy } from "../guard/infer.ts";
-import { exampleOf } from "../types/example.ts";
+import { definitionHash } from "../lib/hash.ts";
+import { inferPolicy } from "../lib/risk.ts";
+import { exampleOf } from "../lib/schema/example.ts";
 import type { IntrospectContext, IntrospectOutput } from "./enrich.ts";
 import { inferSchema } from "./infer-schema.ts";
 
-/** A longer answer is not read: whoever gives one gives data, and its shape can be seen from less. */
+/** Longer answers are not parsed: such an answer is data, and the shape of less is enough. */
 const MAX_CHARACTERS = 1_000_000;
 
 /** Finds out what a tool answers, without a session of its own. */
@@ -55,12 +55,12 @@ export async function introspectOutput(
   const args = await exampleOf(tool.inputSchema);
   if (!isJsonObject(args)) return undefined;
   const settled = await gateway.run({ tool: tool.id, args, ...(signal && { signal }) });
-  const answer = settled.ok ? answerOf(settled.result) : undefined;
+  const answer = settled.ok ? toData(settled.result) : undefined;
   return answer === undefined ? undefined : inferSchema(answer);
 }
 
 /** The data in a result. A text that is none says nothing of a schema. */
-function answerOf({ structuredContent, content, isError, resultType }: ToolResult): unknown {
+function toData({ structuredContent, content, isError, resultType }: ToolResult): unknown {
   if (isError || resultType === "input_required") return undefined;
   if (isData(structuredContent)) return structuredContent;
   const [only, ...more] = content;

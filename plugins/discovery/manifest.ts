@@ -1,33 +1,46 @@
+import { createHash } from "node:crypto";
 import type { ToolDefinition } from "../../core/mod.ts";
-import type { ServerConfig } from "../sources/server-config.ts";
-import type { CapabilityProvider } from "../types/manifest.ts";
-import type { CapabilityManifest, DiscoveredTool } from "./discovered.ts";
-import { safeName } from "./safe-name.ts";
+import type { CapabilityProvider } from "../../core/services/emitter.ts";
+import type { ServerConfig } from "../../core/services/sources.ts";
+import type { DiscoveredTool, NamedCapability } from "./discovered.ts";
 
-/** What a tool is about and what it does. */
+/** Domains and categories of a tool. */
 export interface Inferred {
   readonly domains: readonly string[];
   readonly categories: readonly string[];
 }
 
-/** Makes out from names what a tool is about and what it does. */
-export type InferDomains = (server: string, tool: ToolDefinition) => Inferred;
+/** Infers domains and categories from the names of a server and its tool. */
+export type InferTags = (server: string, tool: ToolDefinition) => Inferred;
 
 const VERSION = "1.0.0";
+const MAX_NAME = 60;
+/** A name that ends like this gets a hash too: no name can be chosen that is the safe one of another. */
+const LIKE_HASHED = /_[0-9a-f]{12}$/;
 
-/** The id of the capability that a tool is. */
-export function capabilityId(server: string, tool: string): string {
-  return `mcp.${safeName(server)}.${safeName(tool)}`;
+/**
+ * Reduces a name to letters, digits, `_` and `-`. A short hash of the whole name follows where that changes it, so that
+ * no two names become one: `a/b` and `a_b` would else share a file, or the id of a capability.
+ */
+export function toSafeName(name: string): string {
+  const safe = name.replace(/[^A-Za-z0-9_-]+/g, "_").slice(0, MAX_NAME);
+  if (safe === name && name !== "" && !LIKE_HASHED.test(name)) return name;
+  return `${safe}_${createHash("sha256").update(name).digest("hex").slice(0, 12)}`;
 }
 
-/** A tool as a capability. What was made out when it was discovered is kept; else it is made out now. */
-export function manifestOf(
+/** Returns the id of the capability that a tool is. */
+export function capabilityId(server: string, tool: string): string {
+  return `mcp.${toSafeName(server)}.${toSafeName(tool)}`;
+}
+
+/** Describes a tool as a capability. Domains and categories are inferred unless the tool has them. */
+export function toManifest(
   tool: ToolDefinition | DiscoveredTool,
   config: ServerConfig,
-  inferDomains: InferDomains,
-): CapabilityManifest {
+  inferTags: InferTags,
+): NamedCapability {
   const { name, description = "", inputSchema, outputSchema } = tool;
-  const { domains, categories } = "domains" in tool ? tool : inferDomains(config.name, tool);
+  const { domains, categories } = "domains" in tool ? tool : inferTags(config.name, tool);
   return {
     id: capabilityId(config.name, name),
     name,
@@ -35,16 +48,16 @@ export function manifestOf(
     description,
     inputSchema,
     ...(outputSchema && { outputSchema }),
-    provider: providerOf(config, name),
+    provider: toProvider(config, name),
     domains,
     categories,
   };
 }
 
-/** Manifests are written to files that others read, so without what may be secret: arguments, users, queries. */
-function providerOf({ connection }: ServerConfig, toolName: string): CapabilityProvider {
+/** Leaves out what may be secret (arguments, users, queries): manifests are written to files that others read. */
+function toProvider({ connection }: ServerConfig, toolName: string): CapabilityProvider {
   if (connection.type === "stdio") return { type: "mcp", command: [connection.command], toolName };
-  // Not by a URL parser: variables in it are still as written.
+  // Without a URL parser: its variables are not filled in.
   const serverUrl = connection.url.replace(/^(\w+:\/\/)[^/?#]*@/, "$1").replace(/[?#].*$/s, "");
   return { type: "mcp", serverUrl, toolName };
 }

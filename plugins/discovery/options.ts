@@ -1,37 +1,27 @@
 import * as v from "valibot";
 import { describeIssue } from "../../core/issues.ts";
 import { GatewayError } from "../../core/mod.ts";
-import { type RetryPolicy, retryPolicySchema } from "../retry/backoff.ts";
-import type { ServerConfig } from "../sources/server-config.ts";
-import type { Listing, UpstreamInfo } from "../upstreams/upstream.ts";
-import type { DiscoveryStep } from "./steps.ts";
+import type { ServerConfig } from "../../core/services/sources.ts";
+import { type RetryPolicy, retryPolicySchema } from "../lib/backoff.ts";
+import type { DiscoveryStep } from "./discovered.ts";
 
-/** How often a server may be asked. */
+/** Rate limit of a server. */
 export interface RateLimitConfig {
   /** 10 by default. */
   readonly requestsPerSecond?: number;
-  /** How many may come at once; 20 by default. */
+  /** Requests that may come at once; 20 by default. */
   readonly burstSize?: number;
 }
 
-/** What became of one server of several. */
+/** Progress of the discovery of several servers. */
 export interface ServerProgress {
   readonly config: ServerConfig;
-  /** How many are done, this one among them. */
+  /** Number of servers that are done, including this one. */
   readonly done: number;
   readonly total: number;
   readonly tools?: number;
   readonly fromCache?: boolean;
   readonly error?: GatewayError;
-}
-
-/** What a server said, as it said it. */
-export interface ServerListing {
-  readonly config: ServerConfig;
-  readonly listing: Listing;
-  readonly info: UpstreamInfo;
-  /** What the handshake came to, for the next one. */
-  readonly prior: unknown;
 }
 
 /** The options of a discovery. */
@@ -46,7 +36,7 @@ export interface DiscoveryOptions {
   readonly registerInMarketplace?: boolean;
   /** Whether tools that are found are written to files; false by default. */
   readonly exportToRtfs?: boolean;
-  /** Where to; `capabilities/servers/pending` by default. */
+  /** Folder of these files; `capabilities/servers/pending` by default. */
   readonly exportDirectory?: string | undefined;
   /** Sent in place of what a server's definition says of the same headers. Each server gets them, found ones too. */
   readonly authHeaders?: Readonly<Record<string, string>> | undefined;
@@ -61,33 +51,17 @@ export interface DiscoveryOptions {
   readonly onStep?: ((step: DiscoveryStep) => void) | undefined;
   /** Hears of every server that is done, where several are asked. */
   readonly onServer?: ((progress: ServerProgress) => void) | undefined;
-  /** Hears what every server said that was asked. */
-  readonly onListing?: ((listing: ServerListing) => void) | undefined;
 }
 
-/** The same with every default filled in. */
+/** Options that have no default. */
+type Optional = "exportDirectory" | "authHeaders" | "signal" | "onStep" | "onServer";
+
+/** Options of a discovery with all defaults filled in. */
 export interface DiscoverySettings
-  extends Required<
-    Omit<
-      DiscoveryOptions,
-      | "exportDirectory"
-      | "authHeaders"
-      | "signal"
-      | "onStep"
-      | "onServer"
-      | "onListing"
-      | "retryPolicy"
-      | "rateLimit"
-    >
-  > {
-  readonly exportDirectory?: string | undefined;
-  readonly authHeaders?: Readonly<Record<string, string>> | undefined;
+  extends Required<Omit<DiscoveryOptions, Optional | "retryPolicy" | "rateLimit">>,
+    Pick<DiscoveryOptions, Optional> {
   readonly retryPolicy: Required<RetryPolicy>;
   readonly rateLimit: Required<RateLimitConfig>;
-  readonly signal?: AbortSignal | undefined;
-  readonly onStep?: DiscoveryOptions["onStep"];
-  readonly onServer?: DiscoveryOptions["onServer"];
-  readonly onListing?: DiscoveryOptions["onListing"];
 }
 
 const count = v.pipe(v.number(), v.integer(), v.minValue(1, "a whole number, 1 or more"));
@@ -95,7 +69,7 @@ const listener = v.custom<(value: unknown) => void>((value) => typeof value === 
 
 /** Checks a rate limit and holds its defaults. */
 export const rateLimitSchema: v.GenericSchema<RateLimitConfig, Required<RateLimitConfig>> = v.strictObject({
-  // One in a thousand seconds: slower than that, somebody would wait for ever.
+  // One in a thousand seconds: below that, a caller would wait forever.
   requestsPerSecond: v.optional(v.pipe(v.number(), v.minValue(0.001, "a number, 0.001 or more")), 10),
   burstSize: v.optional(count, 20),
 }) as v.GenericSchema<RateLimitConfig, Required<RateLimitConfig>>;
@@ -120,7 +94,6 @@ const options = v.strictObject({
   ),
   onStep: v.optional(listener),
   onServer: v.optional(listener),
-  onListing: v.optional(listener),
 });
 
 /** Checks the options of a discovery and fills in their defaults. Options that were checked stay as they are. */

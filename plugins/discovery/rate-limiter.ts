@@ -1,14 +1,14 @@
-import { memoryLimiter, type RateLimiter } from "../guard/rate.ts";
-import { sleep as realSleep, type Sleep } from "../retry/backoff.ts";
+import { sleep as realSleep, type Sleep } from "../lib/backoff.ts";
+import { memoryLimiter, type RateLimiter } from "../lib/rate.ts";
 import { discoverySettings, type RateLimitConfig } from "./options.ts";
 
-/** Holds back whoever asks a server too often. */
+/** Limits the rate of requests to each server. */
 export interface ServerLimiter {
   /** Resolves once the server may be asked. */
   acquire(server: string, limit: Required<RateLimitConfig>, signal?: AbortSignal): Promise<void>;
 }
 
-/** What a {@link serverLimiter} is made of. */
+/** Dependencies of {@link serverLimiter}. */
 export interface ServerLimiterParts {
   /** Limits of single servers, by name; they go before all others. */
   readonly servers?: Readonly<Record<string, RateLimitConfig>> | undefined;
@@ -16,7 +16,7 @@ export interface ServerLimiterParts {
   readonly sleep?: Sleep | undefined;
 }
 
-/** Makes a limiter with a bucket of tokens for each server. */
+/** Creates a limiter with a token bucket for each server. */
 export function serverLimiter(parts: ServerLimiterParts = {}): ServerLimiter {
   const { limiter = memoryLimiter(), sleep = realSleep } = parts;
   const own = new Map(

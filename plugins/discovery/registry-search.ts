@@ -1,45 +1,40 @@
 import { GatewayError } from "../../core/mod.ts";
-import type { RegistryClient } from "../registry/client.ts";
-import type { RegistryEntry } from "../registry/entry.ts";
-import type { MirrorParts } from "../registry/mirror.ts";
-import { normalise } from "../sources/normalise.ts";
-import type { ServerConfig } from "../sources/server-config.ts";
-import { fromServerJson, waysOf } from "../sources/server-json.ts";
+import type { Registries, RegistryEntry } from "../../core/services/registries.ts";
+import type { ServerConfig } from "../../core/services/sources.ts";
+import { normalise } from "../lib/server-entry/normalise.ts";
+import { fromServerJson, waysOf } from "../lib/server-entry/server-json.ts";
 import type { DiscoveryFailure } from "./discovered.ts";
 import { REGISTRY_SOURCE } from "./found-server.ts";
-
-/** Finds servers in registries, best first. A registry client is one; a better one also ranks. */
-export type RegistrySearch = Pick<RegistryClient, "search">;
 
 /** A server that a registry names. */
 export interface RegistryServer {
   readonly name: string;
   readonly description: string;
   readonly version: string;
-  /** How it is reached, as its publisher says; nobody has looked at that. */
+  /** Definition of its publisher, which is not trusted. */
   readonly config?: ServerConfig | undefined;
-  /** Why there is no config. */
+  /** Reason why there is no config. */
   readonly reason?: string | undefined;
 }
 
-/** What registries answered. */
+/** Result of a search in registries. */
 export interface RegistryFindings {
   readonly servers: readonly RegistryServer[];
-  /** Registries that could not be asked, where others could. */
+  /** Registries that could not be asked. */
   readonly troubles: readonly DiscoveryFailure[];
 }
 
-/** A registry may name hundreds for a common word, and each is a stranger that would be called on. */
-const MOST = 20;
+/** A registry may name hundreds of servers for a common word, and each would be connected. */
+const MAX_SERVERS = 20;
 
 /** Searches registries. Servers that were deleted there are left out. */
 export async function searchRegistry(
-  registry: RegistrySearch | undefined,
+  registries: Registries | undefined,
   query: string,
   options: { readonly useCache: boolean; readonly signal?: AbortSignal | undefined },
 ): Promise<RegistryFindings> {
-  const { entries, troubles } = (await registry?.search(query, { ...options, limit: MOST })) ?? none;
-  const live = entries.filter(({ status }) => status !== "deleted").slice(0, MOST);
+  const { entries, troubles } = (await registries?.search(query, { ...options, limit: MAX_SERVERS })) ?? none;
+  const live = entries.filter(({ status }) => status !== "deleted").slice(0, MAX_SERVERS);
   return {
     servers: live.map(toServer),
     troubles: troubles.map((error) => ({ server: String(error.data["registry"] ?? "registry"), error })),
@@ -48,31 +43,7 @@ export async function searchRegistry(
 
 const none = { entries: [], troubles: [] };
 
-/**
- * The search that people get: in the copy of the registries on this machine where there is one and it will do, else
- * in the registries themselves.
- */
-export function rankedRegistry(client: RegistryClient, shared?: MirrorParts["shared"]): RegistrySearch {
-  return {
-    async search(query, { useCache = true, limit = MOST, signal } = {}) {
-      const [{ findLocal, findRemote }, { createMirror }] = await Promise.all([
-        import("../registry/find.ts"),
-        import("../registry/mirror.ts"),
-      ]);
-      const asked: RegistryClient = {
-        ...client,
-        search: (text, options) => client.search(text, { ...options, useCache }),
-      };
-      const local = useCache
-        ? await findLocal(createMirror({ client, shared }), query, { limit, signal })
-        : undefined;
-      const { hits, troubles } = local ?? (await findRemote(asked, query, { limit, signal }));
-      return { entries: hits.map(({ entry }) => entry), troubles };
-    },
-  };
-}
-
-/** An entry that is no server we could ask, as a failure. */
+/** Describes an entry without a usable definition as a failure. */
 export function unusable({ name, config, reason }: RegistryServer): DiscoveryFailure[] {
   if (config) return [];
   const message = `The server "${name}", which a registry names, cannot be used: ${reason ?? "it cannot be read"}.`;
@@ -80,10 +51,10 @@ export function unusable({ name, config, reason }: RegistryServer): DiscoveryFai
 }
 
 function toServer({ name, version, description, server }: RegistryEntry): RegistryServer {
-  // What has a URL can be asked without running anything.
+  // A server with a URL can be asked without running a program.
   const isRemote = waysOf(server).includes("remote");
   const raw = fromServerJson(server, isRemote ? { use: "remote" } : {});
-  // As little trusted as what a project brings.
+  // Trusted as little as the definitions of a project.
   const { config, reason } = normalise(raw, { source: REGISTRY_SOURCE, scope: "project" });
   return { name, version, description, ...(config ? { config } : { reason }) };
 }

@@ -1,109 +1,92 @@
 import { GatewayError, type JsonObject, type MaybePromise, type ToolDefinition } from "../../core/mod.ts";
-import { sleep, type Waiting } from "../retry/backoff.ts";
-import { thisMachine } from "../sources/machine.ts";
-import type { ServerConfig } from "../sources/server-config.ts";
-import { discoverMany } from "./discover-many.ts";
+import type { Registries } from "../../core/services/registries.ts";
+import type { Ranker } from "../../core/services/search.ts";
+import type { Servers } from "../../core/services/servers.ts";
+import type { ServerConfig } from "../../core/services/sources.ts";
+import { sleep, type Waiting } from "../lib/backoff.ts";
+import { thisMachine } from "../lib/server-entry/machine.ts";
+import { discoverMany, toWarmStatistics, type WarmStatistics } from "./discover-many.ts";
 import { type DiscoverServerParts, discoverServer } from "./discover-server.ts";
-import type { CapabilityManifest, DiscoveredServer, DiscoveredTool, DiscoveryOutcome } from "./discovered.ts";
+import type { DiscoveredServer, DiscoveredTool, DiscoveryOutcome, NamedCapability } from "./discovered.ts";
 import type { Enriching } from "./enrich.ts";
 import { type CapabilitySearch, findCapability } from "./find-capability.ts";
-import { manifestOf } from "./manifest.ts";
+import { toManifest } from "./manifest.ts";
+import { createOpenServer, findSpareToken } from "./open-server.ts";
 import { type DiscoveryOptions, discoverySettings, type RateLimitConfig } from "./options.ts";
 import { serverLimiter } from "./rate-limiter.ts";
-import {
-  type RegistryFindings,
-  type RegistrySearch,
-  type RegistryServer,
-  searchRegistry,
-  unusable,
-} from "./registry-search.ts";
-import { type SessionParts, sessionOpener, spareToken } from "./session.ts";
+import { type RegistryFindings, type RegistryServer, searchRegistry, unusable } from "./registry-search.ts";
 import type { ToolCache } from "./tool-cache.ts";
-import { type WarmStatistics, warmStatistics } from "./warm-statistics.ts";
 
-/** Takes capabilities in: a marketplace, a catalog. */
+/** Registers capabilities, such as a marketplace or a catalog does. */
 export interface CapabilityRegister {
-  register(manifest: CapabilityManifest): MaybePromise<void>;
+  register(manifest: NamedCapability): MaybePromise<void>;
 }
 
-/** What a server has besides tools. */
+/** The resources of a server. */
 export interface DiscoveredResources {
   readonly resources: readonly JsonObject[];
   readonly resourceTemplates: readonly JsonObject[];
 }
 
-/** What a discovery service is made of. Everything that is left out is left out of what it does. */
-export interface DiscoveryParts extends Enriching, SessionParts {
-  /** The servers that the person has and that may be connected to. */
+/** Dependencies of a discovery service. All but the server pool are optional. */
+export interface DiscoveryParts extends Enriching {
+  /** The server pool of the gateway. */
+  readonly servers: Pick<Servers, "open">;
+  /** Whether servers that a registry names may have a private address; false by default. */
+  readonly allowPrivate?: boolean | undefined;
+  /** Returns the user's servers that may be connected. */
   readonly configuredServers?: (() => MaybePromise<readonly ServerConfig[]>) | undefined;
-  /** Asks a registry. */
-  readonly registry?: RegistrySearch | undefined;
+  readonly registries?: Registries | undefined;
+  /** Creates the ranker that finds a capability among tools. */
+  readonly createRanker?: (() => Promise<Ranker>) | undefined;
   readonly cache?: ToolCache | undefined;
   readonly marketplace?: CapabilityRegister | undefined;
   readonly catalog?: CapabilityRegister | undefined;
   /** Writes capabilities to files. */
   readonly exportAll?: DiscoverServerParts["exportAll"];
-  /** Limits of single servers, by name. */
+  /** Rate limits of single servers, by name. */
   readonly rateLimits?: Readonly<Record<string, RateLimitConfig>> | undefined;
-  /** Opens sessions in place of our own connections. */
-  readonly openSession?: DiscoverServerParts["openSession"] | undefined;
   readonly waiting?: Partial<Waiting> | undefined;
 }
 
-/** Finds out what servers offer. */
+/** Discovers the tools and resources of servers (spec 004). */
 export interface DiscoveryService {
-  /** The tools of one server. */
+  /** Discovers the tools of one server. */
   discoverTools(config: ServerConfig, options?: DiscoveryOptions): Promise<readonly DiscoveredTool[]>;
-  /** The resources of one server. */
+  /** Discovers the resources of one server. */
   discoverResources(config: ServerConfig, options?: DiscoveryOptions): Promise<DiscoveredResources>;
-  /** Everything that is known of one server after it was asked. */
+  /** Discovers one server, with the warnings of its discovery. */
   discoverServer(config: ServerConfig, options?: DiscoveryOptions): Promise<DiscoveredServer>;
-  /** Searches a registry and asks the servers it names, a few at a time. */
+  /** Searches a registry and discovers the servers that it names, a few at a time. */
   discoverFromRegistry(query: string, options?: DiscoveryOptions): Promise<DiscoveryOutcome>;
-  /** What a registry has, without asking any server. */
+  /** Searches a registry without connecting to any server. */
   searchRegistryForCapability(query: string, useCache?: boolean): Promise<readonly RegistryServer[]>;
-  /** The person's own servers that have a capability; a registry's where none has. */
+  /** Finds the user's servers that have a capability, or those of a registry if none of the user's has. */
   findServersForCapability(name: string, options?: DiscoveryOptions): Promise<CapabilitySearch>;
-  /** Registers a capability in the marketplace and the catalog, as far as they are there. */
-  registerCapability(manifest: CapabilityManifest): Promise<void>;
-  /** A tool as a capability. */
-  toolToManifest(tool: ToolDefinition | DiscoveredTool, config: ServerConfig): CapabilityManifest;
-  /** Asks servers so that later answers are remembered. */
+  /** Registers a capability in the marketplace and the catalog, if there are such. */
+  registerCapability(manifest: NamedCapability): Promise<void>;
+  /** Describes a tool as a capability. */
+  toolToManifest(tool: ToolDefinition | DiscoveredTool, config: ServerConfig): NamedCapability;
+  /** Discovers servers ahead of time, so that their tools are cached. */
   warmCacheForServers(servers: readonly ServerConfig[], options?: DiscoveryOptions): Promise<WarmStatistics>;
-  /** The same for all servers of the person. */
+  /** Discovers all of the user's servers ahead of time. */
   warmCacheForAllConfiguredServers(options?: DiscoveryOptions): Promise<WarmStatistics>;
 }
 
-/**
- * Makes a discovery service. Nothing is connected until it is asked for something.
- *
- * @example
- * ```ts
- * import { createDiscoveryService, enriching } from "toolpipe/plugins/discovery";
- *
- * const service = createDiscoveryService(enriching);
- * const tools = await service.discoverTools({
- *   name: "docs",
- *   connection: { type: "http", url: "https://docs.example/mcp", headers: {} },
- *   origin: { source: "mine", scope: "user" },
- * });
- * for (const { name, inputType } of tools) console.log(name, inputType);
- * ```
- */
+/** Creates a discovery service on a server pool. Connects to nothing until a method is called. */
 export function createDiscoveryService(parts: DiscoveryParts): DiscoveryService {
-  const { cache, registry, marketplace, catalog } = parts;
-  const machine = parts.machine ?? thisMachine;
+  const { cache, registries, marketplace, catalog } = parts;
   const waiting: Waiting = { sleep, random: Math.random, ...parts.waiting };
-  const registerCapability = async (manifest: CapabilityManifest): Promise<void> => {
+  const registerCapability = async (manifest: NamedCapability): Promise<void> => {
     await marketplace?.register(manifest);
     await catalog?.register(manifest);
   };
   const needs: DiscoverServerParts = {
     emitType: parts.emitType,
-    inferDomains: parts.inferDomains,
+    inferTags: parts.inferTags,
     introspectOutput: parts.introspectOutput,
-    openSession: parts.openSession ?? sessionOpener(parts),
-    spareToken: (config) => spareToken(config, machine()),
+    open: createOpenServer(parts.servers, parts.allowPrivate === true),
+    findSpareToken: (config) => findSpareToken(config, thisMachine()),
     limiter: serverLimiter({ servers: parts.rateLimits, sleep: waiting.sleep }),
     waiting,
     cache,
@@ -118,7 +101,7 @@ export function createDiscoveryService(parts: DiscoveryParts): DiscoveryService 
   };
   const configured = async (): Promise<readonly ServerConfig[]> => (await parts.configuredServers?.()) ?? [];
   const search = (query: string, useCache = false, signal?: AbortSignal): Promise<RegistryFindings> =>
-    searchRegistry(registry, query, { useCache, signal });
+    searchRegistry(registries, query, { useCache, signal });
 
   const service: DiscoveryService = {
     discoverServer: one,
@@ -146,24 +129,25 @@ export function createDiscoveryService(parts: DiscoveryParts): DiscoveryService 
     },
     async findServersForCapability(name, options = {}) {
       const own = await many(await configured(), options);
-      const servers = await findCapability(name, own.servers);
-      if (servers.length > 0 || !registry) return { from: "configured", servers, failures: own.failures };
-      // Registering and exporting is for what somebody chose, and nobody has chosen these.
+      const ranker = await parts.createRanker?.();
+      const servers = ranker ? await findCapability(name, own.servers, ranker) : [];
+      if (servers.length > 0 || !registries) return { from: "configured", servers, failures: own.failures };
+      // Only servers that the user chose are registered and exported; these were found.
       const chosen = { ...options, registerInMarketplace: false, exportToRtfs: false };
       const found = await service.discoverFromRegistry(name, chosen).catch((thrown: unknown) => {
         if (options.signal?.aborted) throw thrown;
         const error = GatewayError.from(thrown, "The registry could not be asked.");
         return { servers: [], failures: [{ server: "registry", error }] };
       });
-      // One of the person's own that could not be asked may have it after all.
+      // A server of the user that could not be asked may have the capability after all.
       return { from: "registry", ...found, failures: [...own.failures, ...found.failures] };
     },
     registerCapability,
-    toolToManifest: (tool, config) => manifestOf(tool, config, parts.inferDomains),
+    toolToManifest: (tool, config) => toManifest(tool, config, parts.inferTags),
     async warmCacheForServers(servers, options = {}) {
       const before = performance.now();
       const outcome = await many(servers, { ...options, useCache: true });
-      return warmStatistics(outcome, performance.now() - before);
+      return toWarmStatistics(outcome, performance.now() - before);
     },
     async warmCacheForAllConfiguredServers(options) {
       return service.warmCacheForServers(await configured(), options);

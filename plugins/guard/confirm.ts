@@ -1,27 +1,39 @@
-import type { Call, Gateway, JsonObject, MaybePromise, Tool } from "../../core/mod.ts";
-import type {} from "../upstreams/implied-tool.ts";
-import { canonicalJson, sha256 } from "./canonical.ts";
+import {
+  type Call,
+  type Gateway,
+  isJsonObject,
+  type JsonObject,
+  type MaybePromise,
+  type Tool,
+} from "../../core/mod.ts";
+import { TOOL_CHANGED } from "../../core/services/approvals.ts";
+import type { Client } from "../../core/services/clients.ts";
+import {
+  CONFIRMATION_DECLINED,
+  CONFIRMATION_INVALID,
+  type GuardRequest,
+  getPolicy,
+  readGuardRequest,
+  refusal,
+} from "../../core/services/policy.ts";
+import type {} from "../../core/services/servers.ts";
+import { canonicalJson, sha256 } from "../lib/hash.ts";
 import type { Confirmations, Confirmed } from "./confirmation.ts";
-import type {} from "./elicit.ts";
 import { unconfirmed } from "./enforce.ts";
-import { CONFIRMATION_DECLINED, CONFIRMATION_INVALID, TOOL_CHANGED } from "./errors.ts";
 import type { GuardSettings } from "./options.ts";
-import { policyOf } from "./policy.ts";
-import { refusal } from "./refusal.ts";
-import { type GuardRequest, guardRequest } from "./request-meta.ts";
 
-/** Sees to it that a person has said yes to a call. */
-export interface Confirming {
-  /** Throws where there is no confirmation, and nobody who could be asked for one. */
+/** Checks that a person has confirmed a call, where its policy requires that. */
+export interface ConfirmationCheck {
+  /** Throws if the call carries no confirmation and its client cannot ask the user for one. */
   checkPresence(call: Call, tool: Tool): MaybePromise<void>;
-  /** Throws unless the confirmation is for this very call; asks the person where that is how it is done. */
+  /** Throws unless the confirmation is for this call; asks the user if the mode says so. */
   confirm(call: Call, tool: Tool, purpose: string): Promise<void>;
-  /** Nothing came of the call: what confirmed it can be used again. */
+  /** Makes a confirmation usable again after a call without effect. */
   giveBack(call: Call, purpose: string): Promise<void>;
 }
 
-/** What {@link createConfirming} is given. */
-export interface ConfirmingParts {
+/** Options of {@link createConfirmationCheck}. */
+export interface ConfirmationCheckOptions {
   readonly gateway: Gateway;
   readonly mode: GuardSettings["confirmation"];
   readonly confirmations: () => Confirmations;
@@ -35,12 +47,18 @@ const QUESTION: JsonObject = Object.freeze({
 });
 const MAX_SHOWN = 500;
 
-/** Makes what sees to confirmations. */
-export function createConfirming({ gateway, mode, confirmations, hashOf }: ConfirmingParts): Confirming {
-  /** What the caller sent, before anything made something else of it: that is what was shown and confirmed. */
+/** Creates the check of confirmations. */
+export function createConfirmationCheck({
+  gateway,
+  mode,
+  confirmations,
+  hashOf,
+}: ConfirmationCheckOptions): ConfirmationCheck {
+  /** Hashes of the arguments as sent, before a plugin replaced them: those were shown and confirmed. */
   const sent = new WeakMap<Call, string>();
 
-  const canAsk = (call: Call): boolean => gateway.services.elicit?.can(call) === true;
+  const clientOf = (call: Call): Client | undefined => gateway.services.clients?.get(call);
+  const canAsk = (call: Call): boolean => clientOf(call)?.can("elicitation") === true;
   const saysYes = ({ confirmed, confirmation }: GuardRequest): boolean =>
     confirmation !== undefined || (confirmed && mode !== "token");
   const confirmedBy = (call: Call, tool: Tool): Confirmed => ({
@@ -52,9 +70,9 @@ export function createConfirming({ gateway, mode, confirmations, hashOf }: Confi
 
   return {
     checkPresence(call, tool) {
-      const policy = policyOf(tool);
+      const policy = getPolicy(tool);
       if (!policy.confirmationRequired) return;
-      const request = guardRequest(call.meta);
+      const request = readGuardRequest(call.meta);
       if (request.confirmation !== undefined) sent.set(call, sha256(canonicalJson(call.args)));
       if (saysYes(request) || canAsk(call)) return;
       return confirmations()
@@ -62,8 +80,8 @@ export function createConfirming({ gateway, mode, confirmations, hashOf }: Confi
         .then((token) => Promise.reject(unconfirmed(call, policy, token, mode !== "token")));
     },
     async confirm(call, tool, purpose) {
-      if (!policyOf(tool).confirmationRequired) return;
-      const request = guardRequest(call.meta);
+      if (!getPolicy(tool).confirmationRequired) return;
+      const request = readGuardRequest(call.meta);
       if (canAsk(call) && (mode === "ask" || !saysYes(request))) return ask(call, tool);
       const { confirmation } = request;
       if (confirmation === undefined) return;
@@ -76,19 +94,22 @@ export function createConfirming({ gateway, mode, confirmations, hashOf }: Confi
       );
     },
     async giveBack(call, purpose) {
-      const { confirmation } = guardRequest(call.meta);
+      const { confirmation } = readGuardRequest(call.meta);
       if (confirmation !== undefined) await confirmations().giveBack(confirmation, purpose);
     },
   };
 
   async function ask(call: Call, tool: Tool): Promise<void> {
-    const answer = await gateway.services.elicit?.ask(questionFor(call, tool), QUESTION, call);
-    if (answer?.action !== "accept" || answer.content?.["confirm"] !== true) {
+    const params = { message: questionFor(call, tool), requestedSchema: QUESTION };
+    // The client may have left since it was looked for, and may answer anything: only a clear yes is consent.
+    const answer = await clientOf(call)?.ask("elicitation/create", params);
+    const content = answer?.["action"] === "accept" ? answer["content"] : undefined;
+    if (!isJsonObject(content) || content["confirm"] !== true) {
       throw refusal(CONFIRMATION_DECLINED, call, `The user did not agree to "${tool.id}".`, {
         suggestion: "Do not call it again unless the user asks for it.",
       });
     }
-    // Thinking takes time. What was agreed to is the tool as it was then.
+    // The user agreed to the tool as it was when they were asked, which may be minutes ago.
     const present = tool.request ? tool : gateway.catalog.tool(tool.id);
     if (present && hashOf(present) === hashOf(tool)) return;
     throw refusal(TOOL_CHANGED, call, `"${tool.id}" has changed since the user was asked.`, {
@@ -98,7 +119,7 @@ export function createConfirming({ gateway, mode, confirmations, hashOf }: Confi
 }
 
 function questionFor(call: Call, tool: Tool): string {
-  const { riskLevel, reversible } = policyOf(tool);
+  const { riskLevel, reversible } = getPolicy(tool);
   const given = JSON.stringify(call.args);
   const shown =
     given.length <= MAX_SHOWN ? given : `${given.slice(0, MAX_SHOWN)}… (${given.length} characters)`;

@@ -1,8 +1,8 @@
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
-import type { StateStore } from "../state/store.ts";
-import { sha256 } from "./canonical.ts";
+import type { StateStore } from "../../core/services/state.ts";
+import { sha256 } from "../lib/hash.ts";
 
-/** What a confirmation is given to, and to nothing else. */
+/** The one call that a confirmation is valid for. */
 export interface Confirmed {
   readonly actor: string;
   readonly tool: string;
@@ -12,26 +12,26 @@ export interface Confirmed {
   readonly args: string;
 }
 
-/** Gives out confirmations, and takes each of them once. */
+/** Issues confirmation tokens, and accepts each once. */
 export interface Confirmations {
-  /** A token that confirms this call, for a while. */
+  /** Issues a token that confirms this call for a limited time. */
   issue(confirmed: Confirmed): Promise<{ readonly token: string; readonly expiresAt: number }>;
   /**
-   * Uses a token up; false where it was given to another call, is too old, or was used already. One that was used
-   * for the same purpose before may be used again: a call that is repeated under its key was confirmed as well.
+   * Uses a token up. Returns false if it was issued for another call, has expired, or was used already. A token that
+   * was used for the same purpose is accepted again: a call repeated under its idempotency key is confirmed as well.
    */
   use(token: string, confirmed: Confirmed, purpose: string): Promise<boolean>;
-  /** Makes a token as good as new, where nothing came of what it was used for. */
+  /** Makes a token usable again, after a call without effect. */
   giveBack(token: string, purpose: string): Promise<void>;
-  /** Forgets tokens that are too old to be used anyway. */
+  /** Deletes the records of expired tokens. */
   sweep(): Promise<void>;
 }
 
-/** What {@link confirmationsIn} is given. */
+/** Options of {@link createConfirmations}. */
 export interface ConfirmationsOptions {
   /** Milliseconds since 1970. */
   readonly wall: () => number;
-  /** How long a token can be used. */
+  /** How long a token is valid. */
   readonly ttlMs: number;
 }
 
@@ -39,8 +39,8 @@ const SECRET = "guard/secret";
 const USED = "confirmations/";
 const TOKEN = /^tc1\.(\d{1,16})\.([0-9a-f]{32})\.([0-9a-f]{64})$/;
 
-/** Confirmations whose secret and use are kept in a store, so that all processes that share it know them. */
-export function confirmationsIn(store: StateStore, { wall, ttlMs }: ConfirmationsOptions): Confirmations {
+/** Keeps the secret and the used tokens in a store, so that all processes that share it accept each token once. */
+export function createConfirmations(store: StateStore, { wall, ttlMs }: ConfirmationsOptions): Confirmations {
   let secret: Promise<string> | undefined;
 
   const mac = async (confirmed: Confirmed, expiresAt: string, nonce: string): Promise<string> => {
@@ -84,7 +84,7 @@ export function confirmationsIn(store: StateStore, { wall, ttlMs }: Confirmation
   };
 }
 
-/** The secret of this installation; of those who make it at the same time, one does. */
+/** Reads the secret of this installation, or creates it; of several processes at once, one creates it. */
 async function installed(store: StateStore): Promise<string> {
   await store.setIfAbsent(SECRET, { secret: randomBytes(32).toString("hex") });
   const secret = (await store.get(SECRET))?.value["secret"];

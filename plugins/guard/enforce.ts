@@ -1,37 +1,19 @@
-import { type Call, GatewayError, type Tool } from "../../core/mod.ts";
-import { TOOL_DISABLED } from "../rules/mod.ts";
+import type { Call, GatewayError } from "../../core/mod.ts";
+import type { OperationPolicy } from "../../core/services/policy.ts";
 import {
   CONFIRMATION_REQUIRED,
+  type GuardRequest,
   IDEMPOTENCY_KEY_INVALID,
   IDEMPOTENCY_REQUIRED,
+  refusal,
+  requestMeta,
   SCOPE_REQUIRED,
   STATE_VOLATILE,
-  TOOL_CHANGED,
-  TOOL_PENDING,
-} from "./errors.ts";
+} from "../../core/services/policy.ts";
 import { isClientKey } from "./idempotency.ts";
-import type { HeldTool } from "./pins.ts";
-import type { OperationPolicy } from "./policy.ts";
-import { refusal } from "./refusal.ts";
-import { type GuardRequest, requestMeta } from "./request-meta.ts";
 import { type GrantedScopes, missingScopes } from "./scopes.ts";
 
-/** Throws where a tool is kept from being used. */
-export function checkTool(call: Call, tool: Tool, held: HeldTool | undefined): void {
-  if (held) {
-    throw refusal(
-      held.status === "changed" ? TOOL_CHANGED : TOOL_PENDING,
-      call,
-      `"${tool.id}" cannot be called. ${held.reason}`,
-      { suggestion: `Ask a person to look at it and to run: toolpipe approve ${tool.id}` },
-    );
-  }
-  if (tool.enabled) return;
-  const message = `"${tool.id}" is disabled. ${tool.disabledBecause ?? ""}`.trimEnd();
-  throw new GatewayError(TOOL_DISABLED, message, { data: { tool: tool.id } });
-}
-
-/** Throws where whoever calls lacks a scope. */
+/** Throws if the actor lacks a scope. */
 export function checkScopes(call: Call, policy: OperationPolicy, granted: GrantedScopes): void {
   const missing = missingScopes(call.actor, policy.requiredScopes, granted);
   if (missing.length === 0) return;
@@ -41,13 +23,13 @@ export function checkScopes(call: Call, policy: OperationPolicy, granted: Grante
     call,
     `"${call.toolId}" needs ${names}, which "${call.actor.id}" does not have.`,
     {
-      suggestion: `Ask whoever runs the gateway for the scope ${names}, or call as somebody who has it.`,
+      suggestion: `Ask the operator of the gateway for the scope ${names}, or call as an actor that has it.`,
       data: { required_scopes: policy.requiredScopes, missing_scopes: missing },
     },
   );
 }
 
-/** Throws where a key is missing, or is none. Whether it was used before is looked at once the arguments are known to be right. */
+/** Throws if an idempotency key is missing or malformed. Its earlier use is checked after the arguments are validated. */
 export function checkKey(
   call: Call,
   policy: OperationPolicy,
@@ -59,7 +41,7 @@ export function checkKey(
     throw refusal(
       IDEMPOTENCY_KEY_INVALID,
       call,
-      "The idempotency key cannot be used: it must be a text of 8 to 255 visible ASCII characters.",
+      "The idempotency key cannot be used: it must be a string of 8 to 255 visible ASCII characters.",
       { suggestion: "Use a random key such as a UUID.", data: { meta_key: meta } },
     );
   }
@@ -71,7 +53,7 @@ export function checkKey(
       `"${call.toolId}" does harm if it happens twice. Provide idempotency_key.`,
       {
         suggestion:
-          "Add idempotency_key: a new random text of 8 to 255 characters, such as a UUID, and the same one whenever this call is repeated.",
+          "Add idempotency_key: a new random string of 8 to 255 characters, such as a UUID, and the same one whenever this call is repeated.",
         data: { meta_key: meta },
       },
     );
@@ -80,13 +62,13 @@ export function checkKey(
     throw refusal(
       STATE_VOLATILE,
       call,
-      `"${call.toolId}" is not called: that it happens once could be remembered only as long as this process lives.`,
-      { suggestion: "Keep the state in files, or set options.guard.allowVolatile." },
+      `"${call.toolId}" is not called: its idempotency key would be forgotten when this process ends.`,
+      { suggestion: "Keep the state in files or Redis, or set options.guard.allowVolatile." },
     );
   }
 }
 
-/** The error of a call that nobody has confirmed; it carries a token that confirms that very call. */
+/** Creates the error of an unconfirmed call, with a token that confirms this call. */
 export function unconfirmed(
   call: Call,
   { reversible }: OperationPolicy,

@@ -1,32 +1,32 @@
 import { randomUUID } from "node:crypto";
 import * as v from "valibot";
 import type { JsonObject } from "../../core/mod.ts";
-import { type StateStore, tooBusy } from "../state/store.ts";
-import { type Clock, now, since } from "./clock.ts";
+import { type StateStore, tooBusy } from "../../core/services/state.ts";
+import { type Clock, now, since } from "../lib/clock.ts";
 import { isKeptOutcome, type KeptOutcome } from "./outcome.ts";
-import { isGone, type Owner, thisProcess } from "./owner.ts";
+import { isGone, type Owner, thisProcess } from "./process-identity.ts";
 
-/** What a call begins with. */
+/** The arguments of {@link Idempotency.begin}. */
 export interface Beginning {
-  /** Names the call among all of them: a hash. */
+  /** Identifies the call: a hash of actor and client key. */
   readonly key: string;
-  /** What the call is: a hash of the tool, its definition and the arguments. */
+  /** A hash of the tool, its definition and the arguments. */
   readonly fingerprint: string;
-  /** After this long nobody expects it to end any more. */
+  /** After this long, a call without an outcome counts as lost. */
   readonly deadlineMs: number;
-  /** Whether it may be made again where nobody knows how it went. */
+  /** Whether a call with an unknown outcome may be made again. */
   readonly retrySafe?: boolean | undefined;
 }
 
-/** How a call may go on. */
+/** Whether a call may be made, or how the earlier one under its key ended. */
 export type Begun =
-  /** It is ours to make; whoever ends it shows the fence. */
+  /** The call may be made; ending it takes the fence. */
   | { readonly state: "begun"; readonly fence: string }
   | { readonly state: "completed"; readonly outcome: KeptOutcome }
   | { readonly state: "in progress" | "unknown" | "mismatch" };
 
 /**
- * Remembers calls, so that each is made once at most.
+ * Remembers calls, so that each is made at most once.
  *
  *     absent      --begin--> in progress
  *     in progress --complete--> completed, which is replayed for a day
@@ -35,24 +35,24 @@ export type Begun =
  *     unknown     --complete with the same fence--> completed
  */
 export interface Idempotency {
-  /** Of all that begin a key at the same time, in this process or another, one does. It is safe once this resolves. */
+  /** Begins a call. Of several at once under one key, in this process or another, one begins. Durable once resolved. */
   begin(beginning: Beginning): Promise<Begun>;
-  /** Says how a call ended; false where it is no longer ours to say. */
+  /** Stores the outcome of a call; false if the fence is no longer valid. */
   complete(key: string, fence: string, outcome: KeptOutcome): Promise<boolean>;
-  /** Says that nothing was sent: the key is as if it had never been used. */
+  /** Frees the key of a call that was not sent. */
   release(key: string, fence: string): Promise<boolean>;
-  /** Says that nobody knows how the call ended. */
+  /** Stores that the outcome of a call is unknown. */
   lose(key: string, fence: string): Promise<boolean>;
-  /** Removes what is no longer replayed. */
+  /** Deletes outcomes that are no longer replayed. */
   sweep(): Promise<void>;
 }
 
-/** What an {@link Idempotency} is made with. */
+/** Options of {@link createIdempotency}. */
 export interface IdempotencyOptions {
   readonly clock: Clock;
   /** How long a completed call is replayed; 24 hours by default. */
   readonly keepMs?: number | undefined;
-  /** Who makes the calls; this process by default. */
+  /** The process that makes the calls; this one by default. */
   readonly owner?: Owner | undefined;
 }
 
@@ -72,8 +72,8 @@ const kept = v.object({
 });
 type Kept = v.InferOutput<typeof kept>;
 
-/** Remembers calls in a store. */
-export function idempotencyIn(store: StateStore, options: IdempotencyOptions): Idempotency {
+/** Keeps the state of calls in a store. */
+export function createIdempotency(store: StateStore, options: IdempotencyOptions): Idempotency {
   const { clock, keepMs = DAY_MS, owner = thisProcess() } = options;
 
   return {
@@ -81,7 +81,7 @@ export function idempotencyIn(store: StateStore, options: IdempotencyOptions): I
       const place = GROUP + key;
       for (let tries = 0; tries < MAX_TRIES; tries++) {
         const fence = randomUUID();
-        // The clock of a store may be known only once it has answered.
+        // The clock of a shared store is known only after its first answer.
         const entry = await store.get(place);
         const mine = asJson({ state: "in progress", fence, fingerprint, owner, at: now(clock), deadlineMs });
         if (!entry) {
@@ -92,7 +92,7 @@ export function idempotencyIn(store: StateStore, options: IdempotencyOptions): I
         const takeOver = async (): Promise<Begun | undefined> =>
           (await store.replace(place, mine, entry.version)) ? { state: "begun", fence } : undefined;
         let begun: Begun | undefined;
-        // What cannot be understood was written by another version of us: it may have been done.
+        // A record that cannot be parsed was written by another version: the call may have been made.
         if (!found) begun = { state: "unknown" };
         else if (isOver(found)) begun = await takeOver();
         else if (found.fingerprint !== fingerprint) begun = { state: "mismatch" };
@@ -117,15 +117,15 @@ export function idempotencyIn(store: StateStore, options: IdempotencyOptions): I
     },
   };
 
-  /** Whether it was completed, and is no longer replayed. Nothing else is ever over: it may have been done. */
+  /** Whether a completed call is no longer replayed. No other state ever expires: the call may have been made. */
   function isOver({ state, at }: Kept): boolean {
     return state === "completed" && since(clock, at) >= keepMs;
   }
 
   function isLost(found: Kept): boolean {
     if (since(clock, found.at) >= found.deadlineMs) return true;
-    // Nothing here can tell whether a process of another machine still runs: it would always look gone.
-    return store.manyMachines !== true && isGone(found.owner, owner);
+    // A process of another machine cannot be checked from here: it would always look gone.
+    return store.shared === undefined && isGone(found.owner, owner);
   }
 
   async function lost(place: string, found: Kept, version: string): Promise<Begun | undefined> {
@@ -163,7 +163,7 @@ function asJson(record: Kept): JsonObject {
   return record as unknown as JsonObject;
 }
 
-/** What a client may use as a key: 8 to 255 visible ASCII characters. */
+/** Whether a value is an idempotency key: 8 to 255 visible ASCII characters. */
 export function isClientKey(key: unknown): key is string {
   return typeof key === "string" && /^[\x21-\x7e]{8,255}$/.test(key);
 }

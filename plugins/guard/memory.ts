@@ -1,30 +1,29 @@
-import type { StateStore } from "../state/store.ts";
-import { machineClock, processClock } from "./clock.ts";
-import { type Confirmations, confirmationsIn } from "./confirmation.ts";
-import { type Idempotency, idempotencyIn } from "./idempotency.ts";
+import type { StateStore } from "../../core/services/state.ts";
+import { machineClock, processClock } from "../lib/clock.ts";
+import { type Confirmations, createConfirmations } from "./confirmation.ts";
+import { createIdempotency, type Idempotency } from "./idempotency.ts";
 import type { GuardSettings } from "./options.ts";
-import type {} from "./store.ts";
 
-/** What the guard remembers things in. */
+/** The state that the guard keeps. */
 export interface Memory {
   readonly store: StateStore;
-  /** Whether it is gone with the process. */
+  /** Whether it is lost when the process ends. */
   readonly isVolatile: boolean;
   readonly idempotency: Idempotency;
   readonly confirmations: Confirmations;
-  /** Forgets what is of no more use. */
+  /** Deletes expired records. */
   sweep(): Promise<void>;
 }
 
-/** The memory in a store. */
+/** Creates the memory in a store. */
 export function createMemory(
   store: StateStore,
   { clock: given, replayMs, confirmationMs }: GuardSettings,
 ): Memory {
   const isVolatile = store.volatile === true;
   const clock = given ?? store.clock ?? (isVolatile ? processClock() : machineClock());
-  const idempotency = idempotencyIn(store, { clock, keepMs: replayMs });
-  const confirmations = confirmationsIn(store, { wall: () => clock.wall(), ttlMs: confirmationMs });
+  const idempotency = createIdempotency(store, { clock, keepMs: replayMs });
+  const confirmations = createConfirmations(store, { wall: () => clock.wall(), ttlMs: confirmationMs });
   return {
     store,
     isVolatile,

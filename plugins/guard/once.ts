@@ -1,15 +1,20 @@
 import { type Call, type Gateway, GatewayError, type Next, type Tool } from "../../core/mod.ts";
-import type {} from "../upstreams/openapi/operation.ts";
-import { canonicalJson, sha256 } from "./canonical.ts";
-import { IDEMPOTENCY_MISMATCH, IN_PROGRESS, OUTCOME_UNKNOWN } from "./errors.ts";
-import { fateOf, isTurnedAway } from "./fate.ts";
+import type {} from "../../core/services/adapters.ts";
+import {
+  getOutcome,
+  getPolicy,
+  IDEMPOTENCY_MISMATCH,
+  IN_PROGRESS,
+  isTurnedAway,
+  OUTCOME_UNKNOWN,
+  refusal,
+} from "../../core/services/policy.ts";
+import { canonicalJson, sha256 } from "../lib/hash.ts";
 import type { Idempotency } from "./idempotency.ts";
 import { keepError, keepResult, replay } from "./outcome.ts";
-import { policyOf } from "./policy.ts";
-import { refusal } from "./refusal.ts";
 
-/** What {@link once} is given. */
-export interface OnceParts {
+/** Options of {@link runOnce}. */
+export interface RunOnceOptions {
   readonly gateway: Gateway;
   readonly idempotency: Idempotency;
   readonly hashOf: (tool: Tool) => string;
@@ -17,27 +22,27 @@ export interface OnceParts {
   readonly maxResultBytes: number;
 }
 
-/** Names the call that an actor makes under a key. Nobody sees, or stumbles over, the keys of another. */
-export function keyOf({ actor }: Call, key: string): string {
+/** Hashes the key with its actor: two actors may use the same key, and neither can probe the keys of the other. */
+export function toCallKey({ actor }: Call, key: string): string {
   return sha256(JSON.stringify([actor.id, key]));
 }
 
-/** Executes a call unless it was executed under its key before; then it is answered as it was then. */
-export async function once(
-  parts: OnceParts,
+/** Executes a call, or answers with the stored outcome if it was executed under its key before. */
+export async function runOnce(
+  parts: RunOnceOptions,
   call: Call,
   tool: Tool,
   clientKey: string,
   next: Next,
 ): Promise<void> {
   const { idempotency, hashOf, deadlineMs, maxResultBytes } = parts;
-  const key = keyOf(call, clientKey);
+  const key = toCallKey(call, clientKey);
   const begun = await idempotency.begin({
     key,
     fingerprint: sha256(JSON.stringify([tool.id, hashOf(tool), canonicalJson(call.args)])),
     deadlineMs,
-    // An API that takes the same key does not do it twice itself.
-    retrySafe: policyOf(tool).retrySafe === true || tool.operation?.idempotencyHeader !== undefined,
+    // An API that takes the same key makes sure itself that the call happens once.
+    retrySafe: getPolicy(tool).retrySafe === true || tool.operation?.idempotencyHeader !== undefined,
   });
   switch (begun.state) {
     case "completed":
@@ -56,11 +61,11 @@ export async function once(
         data: { safe_new_key: false },
       });
     case "unknown":
-      throw outcomeUnknown(call, "an earlier call under this idempotency key never came to an end");
+      throw outcomeUnknown(call, "an earlier call under this idempotency key never ended");
   }
   const { fence } = begun;
   try {
-    // It may have been given up while the key was written down: then nothing was sent for certain.
+    // If it was cancelled while the key was stored, nothing was sent.
     if (call.cancelled)
       throw new GatewayError(call.cancelled.kind, call.cancelled.message, { data: { sent: false } });
     await next();
@@ -69,51 +74,53 @@ export async function once(
       throw new GatewayError("UNANSWERED", message, { data: { sent: true } });
     }
   } catch (thrown) {
-    const fate = fateOf(thrown);
-    await noted(() => {
-      if (fate === "not sent") return idempotency.release(key, fence);
-      if (fate === "answered") return idempotency.complete(key, fence, keepError(thrown as GatewayError));
+    const outcome = getOutcome(thrown);
+    await store(() => {
+      if (outcome === "not sent") return idempotency.release(key, fence);
+      if (outcome === "answered") return idempotency.complete(key, fence, keepError(thrown as GatewayError));
       return idempotency.lose(key, fence);
     });
-    throw fate === "unknown" ? lost(call, thrown) : thrown;
+    throw outcome === "unknown" ? toLostError(call, thrown) : thrown;
   }
   const { result } = call;
-  // Once the credential or the permission is right, or the question is answered, the same key is good for the same call.
-  await noted(() =>
+  // The key stays usable for the call once its credential or permission is fixed, or its question answered.
+  await store(() =>
     isTurnedAway(tool, result) || result.resultType === "input_required"
       ? idempotency.release(key, fence)
       : idempotency.complete(key, fence, keepResult(result, maxResultBytes)),
   );
 
-  /** Where it cannot be written down, the caller is told how it went all the same, and under its key it is not done again. */
-  async function noted(write: () => Promise<boolean>): Promise<void> {
+  /** If storing fails, the caller still gets the outcome, and the call is not made again under its key. */
+  async function store(write: () => Promise<boolean>): Promise<void> {
     try {
       await write();
     } catch (failure) {
-      const message = `How the call of "${tool.id}" ended could not be written down.`;
+      const message = `The outcome of the call of "${tool.id}" could not be stored.`;
       parts.gateway.report(GatewayError.from(failure, message));
     }
   }
 }
 
-/** Executes a call that has no key. */
-export async function unkeyed(call: Call, tool: Tool, next: Next): Promise<void> {
+/** Executes a call without a key. */
+export async function runWithoutKey(call: Call, tool: Tool, next: Next): Promise<void> {
   try {
     await next();
   } catch (thrown) {
-    throw policyOf(tool).riskLevel !== "low" && fateOf(thrown) === "unknown" ? lost(call, thrown) : thrown;
+    throw getPolicy(tool).riskLevel !== "low" && getOutcome(thrown) === "unknown"
+      ? toLostError(call, thrown)
+      : thrown;
   }
 }
 
-/** What is told of a call that failed after it may have been sent. One that was given up has been answered already. */
-function lost(call: Call, thrown: unknown): unknown {
+/** Creates the error of a call that failed after it may have been sent. A cancelled call has been answered already. */
+function toLostError(call: Call, thrown: unknown): unknown {
   if (call.cancelled) return thrown;
   const said = GatewayError.is(thrown) ? thrown.message : "something failed inside the gateway";
   return outcomeUnknown(call, said.replace(/\.$/, ""), thrown);
 }
 
 function outcomeUnknown(call: Call, why: string, cause?: unknown): GatewayError {
-  return refusal(OUTCOME_UNKNOWN, call, `Nobody knows whether "${call.toolId}" was done: ${why}.`, {
+  return refusal(OUTCOME_UNKNOWN, call, `It is unknown whether "${call.toolId}" was done: ${why}.`, {
     cause,
     suggestion:
       "Find out with another tool whether it was done. Only if it was not, make the call again with a new idempotency key.",

@@ -6,26 +6,26 @@ import {
   type JsonObject,
   type ToolResult,
 } from "../../core/mod.ts";
-import { sha256 } from "./canonical.ts";
+import { sha256 } from "../lib/hash.ts";
 
-/** How a call ended, as it is kept. */
+/** The stored outcome of a call. */
 export type KeptOutcome =
-  /** The result as text, so that it comes back to the letter. */
+  /** The result as JSON, so that it is replayed byte for byte. */
   | { readonly result: string }
   | { readonly error: { readonly kind: ErrorKind; readonly message: string; readonly data: JsonObject } }
-  /** A result that was too large to be kept. */
+  /** A result that was too large to be stored. */
   | { readonly digest: string; readonly bytes: number; readonly isError: boolean };
 
-/** A result as it is kept; of one that is larger than this, only what it can be recognised by. */
+/** Converts a result for storage; of a larger one only its hash is stored. */
 export function keepResult(result: ToolResult, maxBytes: number): KeptOutcome {
-  const text = textOf(result);
+  const text = toJson(result);
   const bytes = Buffer.byteLength(text);
   if (bytes <= maxBytes) return { result: text };
   return { digest: sha256(text), bytes, isError: result.isError === true };
 }
 
-/** What a function of this process answers need not be JSON. */
-function textOf(result: ToolResult): string {
+/** Serializes a result. A tool of this process may return values that JSON cannot hold. */
+function toJson(result: ToolResult): string {
   try {
     return JSON.stringify(result);
   } catch {
@@ -36,12 +36,12 @@ function textOf(result: ToolResult): string {
   }
 }
 
-/** An error as it is kept: what may leave the process, and no more. */
+/** Converts an error for storage: only what may leave the process. */
 export function keepError({ kind, message, data }: GatewayError): KeptOutcome {
   return { error: { kind, message, data: { ...data } } };
 }
 
-/** What is answered again: the result, or the error is thrown. Both say that nothing was done this time. */
+/** Returns the stored result, or throws the stored error, marked as replayed. */
 export function replay(kept: KeptOutcome, tool: string): ToolResult {
   if ("error" in kept) {
     const { kind, message, data } = kept.error;
@@ -52,7 +52,7 @@ export function replay(kept: KeptOutcome, tool: string): ToolResult {
     return { ...result, _meta: { ...result._meta, replayed: true } };
   }
   const { digest, bytes, isError } = kept;
-  const text = `"${tool}" was done under this key before, and is not done again. Its result of ${bytes} bytes was too large to be kept (SHA-256 ${digest}).`;
+  const text = `"${tool}" was done under this key before, and is not done again. Its result of ${bytes} bytes was too large to be stored (SHA-256 ${digest}).`;
   return {
     content: [{ type: "text", text }],
     ...(isError && { isError }),
@@ -60,7 +60,7 @@ export function replay(kept: KeptOutcome, tool: string): ToolResult {
   };
 }
 
-/** Whether a value is an outcome that was kept. */
+/** Whether a value is a stored outcome. */
 export function isKeptOutcome(value: unknown): value is KeptOutcome {
   if (!isJsonObject(value)) return false;
   const { result, error, digest } = value;

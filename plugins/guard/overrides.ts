@@ -1,9 +1,9 @@
 import * as v from "valibot";
 import type { Tool } from "../../core/mod.ts";
-import { globMatcher } from "../rules/glob.ts";
-import { type OperationPolicy, policyFor, type RiskLevel } from "./policy.ts";
+import { createPolicy, type OperationPolicy, type RiskLevel } from "../../core/services/policy.ts";
+import { globMatcher } from "../lib/glob.ts";
 
-/** What a config says of some operations, in the words of the specification. */
+/** The policy of operations in a config, with the field names of the specification. */
 export interface PolicyOverride {
   readonly risk_level?: RiskLevel | undefined;
   readonly idempotency_required?: boolean | undefined;
@@ -12,7 +12,7 @@ export interface PolicyOverride {
   readonly rate_limit_bucket?: string | undefined;
   readonly reversible?: boolean | undefined;
   readonly category?: string | undefined;
-  /** Whether a call may be made again after one of which nobody knows whether it was done. */
+  /** Whether a call with an unknown outcome may be made again. */
   readonly retry_safe?: boolean | undefined;
 }
 
@@ -28,10 +28,10 @@ export const policyOverride: v.GenericSchema<PolicyOverride> = v.strictObject({
   retry_safe: v.optional(v.boolean()),
 });
 
-/** Says what a config makes of the policy of a tool. */
+/** Applies the config to the inferred policy of a tool. */
 export type Override = (tool: Tool, inferred: OperationPolicy) => OperationPolicy;
 
-/** Compiles what a config says by pattern; where several patterns match, the later one has the last word. */
+/** Compiles the patterns of a config; of several that match, the later one counts. */
 export function createOverride(operations: Readonly<Record<string, PolicyOverride>>): Override {
   const entries = Object.entries(operations).map(([pattern, given]) => ({
     matches: globMatcher(pattern),
@@ -47,10 +47,10 @@ export function createOverride(operations: Readonly<Record<string, PolicyOverrid
 }
 
 function applied(said: PolicyOverride, inferred: OperationPolicy): OperationPolicy {
-  // Another level, or another category, asks for other things; what is said of these goes before.
+  // Another level or category has other defaults; explicit fields go before them.
   const isOther = said.risk_level !== undefined || said.category !== undefined;
   const base = isOther
-    ? policyFor(said.risk_level ?? inferred.riskLevel, said.category ?? inferred.category)
+    ? createPolicy(said.risk_level ?? inferred.riskLevel, said.category ?? inferred.category)
     : inferred;
   return Object.freeze({
     ...base,

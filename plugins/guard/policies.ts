@@ -1,14 +1,14 @@
 import type { Gateway, Tool } from "../../core/mod.ts";
-import type {} from "../upstreams/openapi/operation.ts";
-import { inferPolicy } from "./infer.ts";
+import type {} from "../../core/services/adapters.ts";
+import type { OperationPolicy } from "../../core/services/policy.ts";
+import { inferPolicy } from "../lib/risk.ts";
 import type { GuardSettings } from "./options.ts";
 import { createOverride } from "./overrides.ts";
-import type { OperationPolicy } from "./policy.ts";
 
-/** Says what is asked of a tool: what can be inferred, and what the config makes of that. */
+/** Infers the policy of a tool and applies the config to it. */
 export type Policies = (tool: Tool) => OperationPolicy;
 
-/** Makes the policies of a gateway. */
+/** Creates the policies of a gateway. */
 export function createPolicies({ services }: Gateway, { operations, trusted }: GuardSettings): Policies {
   const override = createOverride(operations);
   return (tool) => {
@@ -18,18 +18,18 @@ export function createPolicies({ services }: Gateway, { operations, trusted }: G
 }
 
 /**
- * Gives a tool its policy, inferred when it is first asked for: what other plugins say of a tool is not there yet
- * when it is discovered, and of a thousand tools most are never called.
+ * Gives a tool a policy that is inferred on first use: when the tool is discovered, other plugins have not described it
+ * yet, and of a thousand tools most are never called.
  */
-export function definePolicy(tool: Tool, policyFor: Policies): void {
+export function definePolicy(tool: Tool, inferFor: Policies): void {
   let known: OperationPolicy | undefined;
   Object.defineProperty(tool, "policy", {
     enumerable: true,
     get: () => {
-      known ??= policyFor(tool);
+      known ??= inferFor(tool);
       return known;
     },
-    // Another plugin may know better, until the tool is in the catalog.
+    // Another plugin may replace it until the tool is in the catalog.
     set: (policy: OperationPolicy | undefined) => {
       if (!Object.isFrozen(tool)) known = policy;
     },

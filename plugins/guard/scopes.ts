@@ -1,9 +1,9 @@
 import type { Actor } from "../../core/mod.ts";
 
-/** Scopes that actors have besides those they came with, by actor id; `*` stands for every actor. */
+/** Additional scopes by actor id; `*` stands for every actor. */
 export type GrantedScopes = Readonly<Record<string, readonly string[]>>;
 
-/** The scopes among those required that an actor does not have. */
+/** Returns the required scopes that an actor lacks. */
 export function missingScopes(
   actor: Actor,
   required: readonly string[],

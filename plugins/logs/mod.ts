@@ -8,22 +8,28 @@ import {
   type SettledCall,
   version,
 } from "../../core/mod.ts";
-import { masked } from "../_masked.ts";
-import { labelsOf } from "../metrics/call-labels.ts";
-import { traceContextIn } from "../telemetry/trace-context.ts";
-import { type Redact, redactor } from "./redact.ts";
+import { getCallLabels } from "../lib/call-labels.ts";
+import { masked, type Redact, redactor } from "../lib/redact.ts";
+import { traceContextIn } from "../lib/trace-context.ts";
 
-export { type Redact, redactError, redactor, redactResult, redactValue } from "./redact.ts";
-export { secretArguments, secretsOf } from "./secrets.ts";
+export {
+  type Redact,
+  redactError,
+  redactor,
+  redactResult,
+  redactValue,
+  secretArguments,
+  secretsOf,
+} from "../lib/redact.ts";
 
-/** How serious a line is. */
+/** The level of a log line. */
 export type LogLevel = "debug" | "info" | "warn" | "error";
 
-/** The options of {@link logs}. */
+/** Options of {@link logs}. */
 export interface LogsOptions {
-  /** What is less serious than this is not written; `info` by default. */
+  /** The lowest level that is written; `info` by default. */
   readonly level?: LogLevel;
-  /** Takes each line, without its end; standard error by default, because standard output may carry the protocol. */
+  /** Writes a line, without its end; to standard error by default, because standard output may carry the protocol. */
   readonly write?: (line: string) => void;
 }
 
@@ -38,15 +44,17 @@ const options = v.strictObject({
   ),
 });
 
-/** A caller may write anything there. */
+/** The longest string in a line: callers choose some of them. */
 const MAX_TEXT = 500;
+const MAX_CALLERS = 10;
 
 /**
- * Writes one JSON object a line of what happens: every call with how it went, and whatever fails outside of calls.
- * Arguments and results are never written, and what errors say without what looks like a secret.
+ * Writes a JSON object per line for every call and every failure outside of calls. Arguments and results are never
+ * written, and secrets are redacted from error messages.
  */
 export const logs: PluginFactory<"logs", LogsOptions, Settings> = definePlugin({
   name: "logs",
+  uses: [],
   options: options as v.GenericSchema<LogsOptions, Settings>,
   setup(gateway, { level: least, write }) {
     const isWanted = (level: LogLevel): boolean => levels.indexOf(level) >= levels.indexOf(least);
@@ -62,35 +70,34 @@ export const logs: PluginFactory<"logs", LogsOptions, Settings> = definePlugin({
       },
       audit(call) {
         const level = levelOf(call);
-        if (isWanted(level)) log(level, "call", callFields(call, gateway));
+        if (!isWanted(level)) return;
+        const { error } = call;
+        const details = least === "debug" && error?.code === "INTERNAL" ? causeFields(error, call.args) : {};
+        log(level, "call", { ...callFields(call, gateway), ...details });
       },
       error(error) {
         const { code, message } = error;
-        const causes = least === "debug" ? causesOf(error) : [];
-        log("error", "error", {
-          code,
-          message: shown(message),
-          ...(causes.length > 0 && { causes: causes.map((cause) => shown(cause)) }),
-        });
+        const details = least === "debug" ? causeFields(error) : {};
+        log("error", "error", { code, message: shown(message), ...details });
       },
     };
   },
 });
 
 function levelOf(call: SettledCall): LogLevel {
-  // What an agent does to find a tool is of interest to few.
+  // Searches of agents are of interest to few.
   if (call.ok) return call.tool?.builtin && !call.result.isError ? "debug" : "info";
   return call.error.code === "INTERNAL" ? "error" : "warn";
 }
 
 function callFields(call: SettledCall, { catalog }: Gateway): Record<string, unknown> {
-  const { outcome, stage, via } = labelsOf(call);
+  const { outcome, stage, via } = getCallLabels(call);
   const { traceparent } = traceContextIn(call.meta);
   return {
     id: call.id,
     ...(call.parentId && { parent: call.parentId }),
     ...(traceparent && { trace: traceparent.split("-")[1] }),
-    // As the catalog has it: as the caller wrote it, it may hold anything.
+    // The id of the catalog where there is one: the caller may have written anything.
     tool: call.tool?.id ?? shown(call.toolId),
     actor: shown(call.actor.id),
     outcome,
@@ -100,7 +107,7 @@ function callFields(call: SettledCall, { catalog }: Gateway): Record<string, unk
     ...(!call.ok && { message: shown(call.error.message, redactor(sent())) }),
   };
 
-  /** What is in the catalog is no secret: the gateway's own tools are called with the names of others. */
+  /** Lists the argument values to redact. Names in the catalog are no secrets, and are arguments of meta-tools. */
   function sent(): readonly string[] {
     const texts = textsIn(call.args);
     if (!call.tool?.builtin) return texts;
@@ -110,7 +117,7 @@ function callFields(call: SettledCall, { catalog }: Gateway): Record<string, unk
   }
 }
 
-/** Whoever calls knows what it sent; whoever reads the log need not: a server may repeat any of it. */
+/** Lists the strings of the arguments: a server may repeat any of them in its error message. */
 function textsIn(value: unknown, depth = 0): string[] {
   if (typeof value === "string") return value.trim().length >= 4 ? [value, value.trim()] : [];
   if (typeof value !== "object" || value === null || depth > 8) return [];
@@ -124,14 +131,22 @@ function shown(text: string, redact: Redact = (own) => own): string {
   return clean.length <= MAX_TEXT ? clean : `${clean.slice(0, MAX_TEXT)}…`;
 }
 
-function causesOf(error: GatewayError): string[] {
+/** The causes of a failure, and the stack of the last that has one: where a plugin threw. */
+function causeFields(error: GatewayError, args: unknown = {}): Record<string, unknown> {
+  const redact = redactor(textsIn(args));
   const causes: string[] = [];
+  let stack: readonly string[] = [];
   let next: unknown = error.cause;
   for (let depth = 0; depth < 5 && next instanceof Error; depth++) {
-    causes.push(GatewayError.is(next) ? `${next.code}: ${next.message}` : `${next.name}: ${next.message}`);
+    causes.push(shown(`${GatewayError.is(next) ? next.code : next.name}: ${next.message}`, redact));
+    // Ours record none.
+    if (!GatewayError.is(next)) stack = next.stack?.match(/^ +at .+$/gm)?.slice(0, MAX_CALLERS) ?? [];
     next = next.cause;
   }
-  return causes;
+  return {
+    ...(causes.length > 0 && { causes }),
+    ...(stack.length > 0 && { stack: stack.map((line) => shown(line.trim(), redact)) }),
+  };
 }
 
 function toStderr(line: string): void {

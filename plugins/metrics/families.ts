@@ -1,37 +1,37 @@
-/** One figure of a family that is read when it is asked for. */
-export interface Reading {
+/** One value of a gauge, read when metrics are collected. */
+export interface GaugeValue {
   readonly labels?: Readonly<Record<string, string>>;
   readonly value: number;
 }
 
-/** Counts what happens, by its labels. */
+/** A counter by labels. */
 export interface Counter {
   add(labels: readonly string[], by?: number): void;
 }
 
-/** Counts values by how large they are, by their labels. */
+/** A histogram by labels. */
 export interface Histogram {
   observe(labels: readonly string[], value: number): void;
 }
 
-/** What a family is called, and what it tells. */
-export interface FamilyFacts {
+/** Name and help text of a metric family. */
+export interface FamilyInfo {
   readonly name: string;
   readonly help: string;
 }
 
-/** A family whose figures are kept by the names of its labels. */
-export interface LabelledFacts extends FamilyFacts {
+/** Name, help text and label names of a metric family. */
+export interface LabelledFamily extends FamilyInfo {
   readonly labels: readonly string[];
 }
 
-/** All families of metrics of one gateway. */
+/** The metric families of one gateway. */
 export interface Families {
-  counter(facts: LabelledFacts): Counter;
-  histogram(facts: LabelledFacts & { readonly buckets: readonly number[] }): Histogram;
-  /** A family whose figures somebody else keeps. */
-  reading(facts: FamilyFacts & { readonly type: "gauge" | "counter"; read(): readonly Reading[] }): void;
-  /** Everything as Prometheus reads it. */
+  counter(info: LabelledFamily): Counter;
+  histogram(info: LabelledFamily & { readonly buckets: readonly number[] }): Histogram;
+  /** Adds a family whose values are read when metrics are collected. */
+  gauge(info: FamilyInfo & { readonly type: "gauge" | "counter"; read(): readonly GaugeValue[] }): void;
+  /** Formats all families for Prometheus. */
   text(): string;
 }
 
@@ -46,30 +46,28 @@ interface Buckets {
   count: number;
 }
 
-/** Where a family has as many figures as it may, all that is new is one. */
+/** The label of all new series once a family is full. */
 const OTHER = "other";
-/** No name that a person gives is longer. */
+/** The longest label value. */
 const MAX_LABEL = 120;
 
 /**
- * Makes a set of families. Each keeps `maxSeries` figures at most: whoever names servers, tools or errors must not decide
- * how much memory that takes here, and in whatever reads it.
+ * Creates a set of families of at most `maxSeries` series each: names of servers, tools and errors come from others, who
+ * must not decide how much memory they take here and in Prometheus.
  */
 export function createFamilies(maxSeries: number): Families {
   const families: (() => string[])[] = [];
 
-  const add = ({ name, help }: FamilyFacts, type: string, lines: () => string[]): void => {
+  const add = ({ name, help }: FamilyInfo, type: string, lines: () => string[]): void => {
     const head = [`# HELP ${name} ${help.replaceAll("\\", "\\\\").replaceAll("\n", "\\n")}`];
     families.push(() => [...head, `# TYPE ${name} ${type}`, ...lines()]);
   };
 
   return {
-    counter(facts) {
+    counter(info) {
       const kept = keep(maxSeries, () => ({ value: 0 }));
-      add(facts, "counter", () =>
-        [...kept.entries()].map(([labels, { value }]) =>
-          line(facts.name, pairs(facts.labels, labels), value),
-        ),
+      add(info, "counter", () =>
+        [...kept.entries()].map(([labels, { value }]) => line(info.name, pairs(info.labels, labels), value)),
       );
       return {
         add(labels, by = 1) {
@@ -77,12 +75,12 @@ export function createFamilies(maxSeries: number): Families {
         },
       };
     },
-    histogram(facts) {
-      const { name, buckets } = facts;
+    histogram(info) {
+      const { name, buckets } = info;
       const kept = keep(maxSeries, (): Buckets => ({ counts: buckets.map(() => 0), sum: 0, count: 0 }));
-      add(facts, "histogram", () =>
+      add(info, "histogram", () =>
         [...kept.entries()].flatMap(([labels, { counts, sum, count }]) => {
-          const own = pairs(facts.labels, labels);
+          const own = pairs(info.labels, labels);
           let below = 0;
           const lines = buckets.map((edge, index) => {
             below += counts[index] ?? 0;
@@ -106,11 +104,11 @@ export function createFamilies(maxSeries: number): Families {
         },
       };
     },
-    reading({ type, read, ...facts }) {
-      add(facts, type, () =>
+    gauge({ type, read, ...info }) {
+      add(info, type, () =>
         read()
           .slice(0, maxSeries)
-          .map(({ labels = {}, value }) => line(facts.name, labels, value)),
+          .map(({ labels = {}, value }) => line(info.name, labels, value)),
       );
     },
     text: () => `${families.flatMap((lines) => lines()).join("\n")}\n`,
@@ -144,7 +142,7 @@ function line(name: string, labels: Readonly<Record<string, string>>, value: num
   return `${name}${written.length > 0 ? `{${written.join(",")}}` : ""} ${Number.isFinite(value) ? value : "NaN"}`;
 }
 
-/** As the format wants it, and nothing in it that steers a terminal. */
+/** Escapes a label value for the format, and removes control characters. */
 function escaped(text: string): string {
   return text
     .slice(0, MAX_LABEL)

@@ -1,37 +1,19 @@
 import process from "node:process";
 import * as v from "valibot";
 import { definePlugin, type Gateway, type PluginFactory, version } from "../../core/mod.ts";
-import type {} from "../overload.ts";
-import { offerRoute } from "../serve/routes.ts";
-import type {} from "../upstreams/mod.ts";
-import { labelsOf } from "./call-labels.ts";
+import { getCallLabels } from "../lib/call-labels.ts";
+import { createTokenMeter, type TokenSaving } from "../lib/tokens.ts";
 import { createFamilies, type Families } from "./families.ts";
-import { type TokenSaving, tokenMeter } from "./tokens.ts";
 
-export { type CallLabels, labelsOf } from "./call-labels.ts";
-export { type TokenSaving, tokenMeter } from "./tokens.ts";
+export { type CallLabels, getCallLabels } from "../lib/call-labels.ts";
+export { createTokenMeter, type TokenSaving } from "../lib/tokens.ts";
 
-/** The options of {@link metrics}. */
+/** Options of {@link metrics}. */
 export interface MetricsOptions {
-  /** How many figures each family keeps; what is new after that is counted as `other`. 2,000 by default. */
+  /** Series per family; further ones are counted as `other`. 2,000 by default. */
   readonly maxSeries?: number;
-  /** Whether anybody may read `/metrics`, without a token where one is needed for the rest; false by default. */
+  /** Whether `/metrics` needs no authentication; false by default. */
   readonly open?: boolean;
-}
-
-/** What the plugin `metrics` offers. */
-export interface Metrics {
-  /** Everything as Prometheus reads it (text format 0.0.4). */
-  text(): Promise<string>;
-  /** The calls of clients that are under way. */
-  readonly inFlight: number;
-}
-
-declare module "../../core/gateway.ts" {
-  interface Services {
-    /** Offered by the plugin `metrics`. */
-    metrics?: Metrics;
-  }
 }
 
 const options = v.strictObject({
@@ -43,11 +25,12 @@ const FORMAT = "text/plain; version=0.0.4; charset=utf-8";
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
 /**
- * Counts calls: how many, how they ended, how long they took; and what the tools would cost an agent. Served at
- * `/metrics` for Prometheus.
+ * Serves Prometheus metrics at `/metrics`: calls by outcome and duration, tokens that tool definitions cost an agent,
+ * and the gauges that other plugins register.
  */
 export const metrics: PluginFactory<"metrics", MetricsOptions, Required<MetricsOptions>> = definePlugin({
   name: "metrics",
+  uses: ["servers?", "exposure?"],
   // First, so that it sees every call begin.
   order: "pre",
   options: options as v.GenericSchema<MetricsOptions, Required<MetricsOptions>>,
@@ -69,26 +52,26 @@ export const metrics: PluginFactory<"metrics", MetricsOptions, Required<MetricsO
       help: "Failures outside any call, by their code.",
       labels: ["code"],
     });
-    /** The outermost calls: one that is made for another is part of it. */
+    /** Outermost calls; inner calls are part of them. */
     const underway = new Set<string>();
-    const tokens = tokenMeter(gateway);
+    const tokens = createTokenMeter(gateway);
     let saving: TokenSaving = { all: 0, shown: 0, saved: 0 };
-    addReadings(families, gateway, { inFlight: () => underway.size, saving: () => saving });
+    addGauges(families, gateway, { inFlight: () => underway.size, saving: () => saving });
 
-    const own: Metrics = {
-      get inFlight() {
-        return underway.size;
-      },
-      async text() {
-        saving = await tokens();
-        return families.text();
-      },
+    const gauges = gateway.drivers("gauge");
+    const added = new Set<string>();
+    const collect = async (): Promise<string> => {
+      saving = await tokens();
+      for (const [name, { help, type = name.endsWith("_total") ? "counter" : "gauge", read }] of gauges) {
+        if (!added.has(name)) families.gauge({ name, help, type, read });
+        added.add(name);
+      }
+      return families.text();
     };
-    gateway.services.metrics = own;
-    offerRoute(gateway, "/metrics", {
+    gateway.register("route", "/metrics", {
       open,
       async handle(_request, response) {
-        const text = await own.text();
+        const text = await collect();
         response.writeHead(200, { "content-type": FORMAT, "cache-control": "no-store" }).end(text);
       },
     });
@@ -98,7 +81,7 @@ export const metrics: PluginFactory<"metrics", MetricsOptions, Required<MetricsO
       },
       audit(call) {
         underway.delete(call.id);
-        const { server, outcome, stage, via } = labelsOf(call);
+        const { server, outcome, stage, via } = getCallLabels(call);
         calls.add([server, outcome, stage, via]);
         seconds.observe([server], call.durationMs / 1_000);
       },
@@ -112,10 +95,10 @@ interface Sources {
   readonly saving: () => TokenSaving;
 }
 
-function addReadings(families: Families, gateway: Gateway, { inFlight, saving }: Sources): void {
-  const { services, catalog } = gateway;
+function addGauges(families: Families, gateway: Gateway, { inFlight, saving }: Sources): void {
+  const { catalog } = gateway;
   const gauge = (name: string, help: string, read: () => number | undefined): void => {
-    families.reading({
+    families.gauge({
       name,
       help,
       type: name.endsWith("_total") ? "counter" : "gauge",
@@ -127,7 +110,7 @@ function addReadings(families: Families, gateway: Gateway, { inFlight, saving }:
   };
   gauge("toolpipe_calls_in_flight", "Calls of clients that are under way.", inFlight);
   gauge("toolpipe_tools", "Tools of all servers.", () => catalog.tools().length);
-  families.reading({
+  families.gauge({
     name: "toolpipe_servers",
     help: "Servers by how they stand.",
     type: "gauge",
@@ -136,14 +119,7 @@ function addReadings(families: Families, gateway: Gateway, { inFlight, saving }:
   gauge("toolpipe_tokens_all", "What the definitions of all tools would cost an agent.", () => saving().all);
   gauge("toolpipe_tokens_shown", "What the definitions cost that an agent sees.", () => saving().shown);
   gauge("toolpipe_tokens_saved", "What is saved by showing those in place of all.", () => saving().saved);
-  gauge("toolpipe_load_running", "Calls that are being made.", () => services.load?.().running);
-  gauge("toolpipe_load_waiting", "Calls that wait for their turn.", () => services.load?.().waiting);
-  gauge("toolpipe_load_refused_total", "Calls that were too many.", () => services.load?.().refused);
-  gauge("toolpipe_event_loop_lag_seconds", "By how much the process was late lately.", () => {
-    const ms = services.load?.().lagMs;
-    return ms === undefined ? undefined : ms / 1_000;
-  });
-  families.reading({
+  families.gauge({
     name: "toolpipe_build_info",
     help: "The version that runs.",
     type: "gauge",
@@ -163,7 +139,7 @@ function addReadings(families: Families, gateway: Gateway, { inFlight, saving }:
 
 function serverCounts({ services }: Gateway): Map<string, number> {
   const counts = new Map<string, number>();
-  for (const { status } of services.upstreams?.statuses() ?? []) {
+  for (const { status } of services.servers?.statuses() ?? []) {
     counts.set(status, (counts.get(status) ?? 0) + 1);
   }
   return counts;

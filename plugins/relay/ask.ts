@@ -1,8 +1,17 @@
-import { type Gateway, GatewayError, isJsonObject, type JsonObject, type Tool } from "../../core/mod.ts";
-import { RESOURCE_NOT_FOUND, type ReadOptions } from "../serve/resources.ts";
-import { UPSTREAM_ERROR } from "../upstreams/errors.ts";
-import { impliedTool, type UpstreamMethod } from "../upstreams/mod.ts";
-import { REQUEST_REFUSED } from "./errors.ts";
+import {
+  defineError,
+  type ErrorKind,
+  type Gateway,
+  GatewayError,
+  isJsonObject,
+  type JsonObject,
+  type Tool,
+} from "../../core/mod.ts";
+import { RESOURCE_NOT_FOUND, type ReadOptions } from "../../core/services/resources.ts";
+import { CONNECT_FAILED, UPSTREAM_ERROR, type UpstreamMethod } from "../../core/services/servers.ts";
+
+/** A server refuses a request as wrong: an argument of a prompt is missing, say. */
+export const REQUEST_REFUSED: ErrorKind = defineError("REQUEST_REFUSED", { rpc: -32602, exit: 2 });
 
 /** Asks a server for something besides its tools, and returns the answer as it came. */
 export type Ask = (
@@ -22,7 +31,8 @@ export function createAsk(gateway: Gateway): Ask {
   const tools = new Map<string, Tool>();
   const toolFor = (server: string, method: UpstreamMethod): Tool => {
     const key = `${server}:${method}`;
-    const tool = tools.get(key) ?? impliedTool(server, method);
+    const tool = tools.get(key) ?? gateway.services.servers?.requestTool(server, method);
+    if (!tool) throw new GatewayError(CONNECT_FAILED, `There is no server "${server}".`);
     tools.set(key, tool);
     return tool;
   };
@@ -37,7 +47,7 @@ export function createAsk(gateway: Gateway): Ask {
       signal,
       input,
       meta: meta ?? {},
-      notes: client && gateway.services.clients?.notesFor(client),
+      notes: client && gateway.services.clients?.getNotes(client),
     });
     if (!settled.ok) throw refusal(settled.error, method, params);
     // Its answer shows a call, and has no place in that of another request.

@@ -4,20 +4,26 @@
  * @module
  */
 import * as v from "valibot";
-import { definePlugin, GatewayError, type PluginFactory } from "../../core/mod.ts";
-import { TOOL_DISABLED } from "../rules/mod.ts";
-import { offerLogging } from "../serve/client.ts";
-import { offerPrompts } from "../serve/prompts.ts";
-import { offerResources } from "../serve/resources.ts";
-import type {} from "../upstreams/mod.ts";
+import {
+  defineError,
+  definePlugin,
+  type ErrorKind,
+  GatewayError,
+  type PluginFactory,
+} from "../../core/mod.ts";
+import { offerLogging } from "../../core/services/clients.ts";
 import { createAsk } from "./ask.ts";
-import { RESOURCE_SHADOWED } from "./errors.ts";
-import { type Offer, offerOf, requestsTo } from "./offer.ts";
+import { type Offer, offerOf } from "./offer.ts";
 import { type ProviderParts, promptsOf, resourcesOf } from "./providers.ts";
 import { createWatches } from "./watches.ts";
 
-export { REQUEST_REFUSED, RESOURCE_SHADOWED } from "./errors.ts";
-export type { Relay } from "./offer.ts";
+export { REQUEST_REFUSED } from "./ask.ts";
+
+/** Two servers have a resource of the same URI; the first one's is used. */
+export const RESOURCE_SHADOWED: ErrorKind = defineError("RESOURCE_SHADOWED", {
+  spec: "CONFIGURATION_ERROR",
+  exit: 2,
+});
 
 /** The options of {@link relay}. */
 export interface RelayOptions {
@@ -40,34 +46,33 @@ const options = v.strictObject({
 export const relay: PluginFactory<"relay", RelayOptions, Required<RelayOptions>> = definePlugin({
   name: "relay",
   order: "post",
-  needs: ["upstreams"],
+  uses: ["servers", "rules?", "clients?"],
   options: options as v.GenericSchema<RelayOptions, Required<RelayOptions>>,
   setup(gateway, given) {
-    const { upstreams } = gateway.services;
+    const { servers } = gateway.services;
     const listeners: (() => void)[] = [];
     const told = new Set<string>();
-    const isOffered = { resources: !given.resources, prompts: !given.prompts };
+    const isOffered = { resources: false, prompts: false };
     let offer: Offer | undefined;
 
     const allows = (server: string, request: string): boolean =>
       gateway.services.rules?.allows(server, request) !== false;
-    gateway.services.relay = { requests: () => requestsTo(upstreams?.statuses() ?? []) };
 
     const look = (): Offer => {
-      offer ??= offerOf(upstreams?.statuses() ?? [], allows);
+      offer ??= offerOf(servers?.statuses() ?? [], allows);
       return offer;
     };
     const isPending = (): boolean =>
-      (upstreams?.statuses() ?? []).some(
+      (servers?.statuses() ?? []).some(
         ({ listedAt, status, config }) =>
           listedAt === undefined && !config.disabled && status !== "needs-approval",
       );
-    const watches = createWatches(() => upstreams);
+    const watches = createWatches(() => servers);
     /** Who may not read something need not hear of its changes either. */
     const checkWatch = (server: string): void => {
       const { rules } = gateway.services;
       if (!rules || rules.allows(server, "resources/read")) return;
-      throw new GatewayError(TOOL_DISABLED, rules.explain(server, "resources/read"), { data: { server } });
+      throw new GatewayError("TOOL_DISABLED", rules.explain(server, "resources/read"), { data: { server } });
     };
     const parts: ProviderParts = {
       ask: createAsk(gateway),
@@ -75,25 +80,22 @@ export const relay: PluginFactory<"relay", RelayOptions, Required<RelayOptions>>
       watches,
       checkWatch,
       mayBe: (capability) => look().can(capability) || isPending(),
-      onChanged: (changed) => void listeners.push(changed),
+      onChange: (changed) => void listeners.push(changed),
+      isOffered: (kind) => isOffered[kind],
     };
+    if (given.resources) gateway.register("resources", "relay", resourcesOf(parts));
+    if (given.prompts) gateway.register("prompts", "relay", promptsOf(parts));
 
     /** What is offered once stays: a client that was told so need not ask again. */
     const announce = (): void => {
       const { resources, templates, prompts, can } = look();
       const mayCome = isPending();
       if (mayCome) offerLogging(gateway);
-      if (!isOffered.resources && (mayCome || resources.length + templates.length > 0 || hasResources())) {
-        isOffered.resources = true;
-        offerResources(gateway, resourcesOf(parts));
-      }
-      if (!isOffered.prompts && (mayCome || prompts.length > 0 || can("completions"))) {
-        isOffered.prompts = true;
-        offerPrompts(gateway, promptsOf(parts));
-      }
+      isOffered.resources ||= mayCome || resources.length + templates.length > 0 || hasResources();
+      isOffered.prompts ||= mayCome || prompts.length > 0 || can("completions");
     };
     const hasResources = (): boolean =>
-      (upstreams?.statuses() ?? []).some(({ info }) => info?.capabilities?.["resources"] !== undefined);
+      (servers?.statuses() ?? []).some(({ info }) => info?.capabilities?.["resources"] !== undefined);
 
     const warn = (): void => {
       for (const { uri, server, by } of look().shadowed) {
@@ -104,14 +106,14 @@ export const relay: PluginFactory<"relay", RelayOptions, Required<RelayOptions>>
       }
     };
 
-    upstreams?.listen({
-      onOffer() {
+    servers?.on({
+      offer() {
         offer = undefined;
         announce();
         warn();
         for (const changed of listeners) changed();
       },
-      onResourceUpdated: (server, uri) => watches.tell(server, uri),
+      resourceUpdated: (server, uri) => watches.tell(server, uri),
     });
     return { ready: announce };
   },

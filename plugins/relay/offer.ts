@@ -1,24 +1,9 @@
-import { isJsonObject, type JsonObject, type Tool } from "../../core/mod.ts";
-import { globMatcher } from "../rules/glob.ts";
-import type { Prompt } from "../serve/prompts.ts";
-import type { Resource, ResourceTemplate } from "../serve/resources.ts";
-import { shownNames } from "../serve/shown-names.ts";
-import type { ServerStatus } from "../upstreams/server-status.ts";
-import type { UpstreamMethod } from "../upstreams/upstream.ts";
+import { isJsonObject, type JsonObject } from "../../core/mod.ts";
+import type { Prompt, Resource, ResourceTemplate } from "../../core/services/resources.ts";
+import type { ServerStatus, UpstreamMethod } from "../../core/services/servers.ts";
+import { globMatcher } from "../lib/glob.ts";
+import { shownNames } from "../lib/tool-names.ts";
 import { tidyPrompt, tidyResource, tidyTemplate } from "./tidy.ts";
-
-/** What the relay lets clients ask of servers. */
-export interface Relay {
-  /** The requests that are calls, by the names that rules know them by: only those that some server can answer. */
-  requests(): readonly Pick<Tool, "server" | "name">[];
-}
-
-declare module "../../core/gateway.ts" {
-  interface Services {
-    /** Offered by the plugin `relay`. */
-    relay?: Relay;
-  }
-}
 
 /** A prompt, where it is, and what its server calls it. */
 export interface OfferedPrompt {
@@ -112,21 +97,6 @@ export function offerOf(
       ),
   };
 }
-
-/** What servers can be asked for besides their tools, by what they said that they can do. */
-export function requestsTo(statuses: readonly ServerStatus[]): { server: string; name: UpstreamMethod }[] {
-  return statuses.flatMap(({ name: server, info }) =>
-    requests.flatMap(([capability, name]) =>
-      isJsonObject(info?.capabilities?.[capability]) ? [{ server, name }] : [],
-    ),
-  );
-}
-
-const requests: readonly (readonly [capability: string, request: UpstreamMethod])[] = [
-  ["resources", "resources/read"],
-  ["prompts", "prompts/get"],
-  ["completions", "completion/complete"],
-];
 
 function declares(given: Readonly<JsonObject> | undefined, capability: "completions" | "subscribe"): boolean {
   if (capability === "completions") return isJsonObject(given?.["completions"]);

@@ -1,7 +1,12 @@
 import { GatewayError, isJsonObject, type JsonObject } from "../../core/mod.ts";
-import type { CompletionRequest, PromptProvider, PromptResult } from "../serve/prompts.ts";
-import type { ResourceProvider, ResourceResult } from "../serve/resources.ts";
-import { UPSTREAM_PROTOCOL } from "../upstreams/errors.ts";
+import type {
+  CompletionRequest,
+  PromptProvider,
+  PromptResult,
+  ResourceProvider,
+  ResourceResult,
+} from "../../core/services/resources.ts";
+import { UPSTREAM_PROTOCOL } from "../../core/services/servers.ts";
 import type { Ask } from "./ask.ts";
 import type { Offer } from "./offer.ts";
 import type { Watches } from "./watches.ts";
@@ -15,7 +20,9 @@ export interface ProviderParts {
   readonly checkWatch: (server: string) => void;
   /** Whether servers may be able to do something: also while it is not known yet. */
   readonly mayBe: (capability: "completions" | "subscribe") => boolean;
-  readonly onChanged: (changed: () => void) => void;
+  readonly onChange: (changed: () => void) => void;
+  /** Whether clients are told that there are resources, or prompts. */
+  readonly isOffered: (kind: "resources" | "prompts") => boolean;
 }
 
 /** The resources of all servers, read from whichever has them. */
@@ -40,7 +47,8 @@ export function resourcesOf(parts: ProviderParts): ResourceProvider {
     get watch() {
       return parts.mayBe("subscribe") ? watch : undefined;
     },
-    whenChanged: parts.onChanged,
+    onChange: parts.onChange,
+    isOffered: () => parts.isOffered("resources"),
   } as ResourceProvider;
 }
 
@@ -65,7 +73,8 @@ export function promptsOf(parts: ProviderParts): PromptProvider {
     get complete() {
       return parts.mayBe("completions") ? complete : undefined;
     },
-    whenChanged: parts.onChanged,
+    onChange: parts.onChange,
+    isOffered: () => parts.isOffered("prompts"),
   } as PromptProvider;
 }
 

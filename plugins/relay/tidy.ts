@@ -1,6 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../core/mod.ts";
-import type { Prompt } from "../serve/prompts.ts";
-import type { Resource, ResourceTemplate } from "../serve/resources.ts";
+import type { Prompt, Resource, ResourceTemplate } from "../../core/services/resources.ts";
 
 const MAX_URI = 8_000;
 

@@ -1,4 +1,4 @@
-import type { Upstreams } from "../upstreams/mod.ts";
+import type { Servers } from "../../core/services/servers.ts";
 
 /** Who wants to hear of changes of which resources. */
 export interface Watches {
@@ -11,7 +11,7 @@ export interface Watches {
 type Listeners = Map<string, Set<(uri: string) => void>>;
 
 /** Makes the watches. A server is told of each URI once, however many watch it. */
-export function createWatches(upstreams: () => Upstreams | undefined): Watches {
+export function createWatches(upstreams: () => Servers | undefined): Watches {
   const byServer = new Map<string, Listeners>();
   const turns = new Map<string, Promise<void>>();
 

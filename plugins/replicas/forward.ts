@@ -1,14 +1,14 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
-import { request as httpRequest } from "node:http";
-import { request as httpsRequest } from "node:https";
+import { GatewayError } from "../../core/mod.ts";
+import { createExchange, type HttpAnswer } from "../lib/http/exchange.ts";
 
-/** Names who has passed a request on; one that has it is passed on no further. */
+/** The header that names the gateway which forwarded a request; a request that has it is not forwarded again. */
 export const FORWARDED = "toolpipe-forwarded-by";
 
-/** A machine that is gone does not even refuse. */
+/** A machine that is gone does not refuse connections; it is silent. */
 const CONNECT_MS = 2_000;
 
-/** What concerns one connection, and not the next; and whose page asks, which was looked at under the name it asked for. */
+/** Headers of one connection; and `origin`, which was checked against the host that the client asked for. */
 const HOP: readonly string[] = [
   "connection",
   "expect",
@@ -22,75 +22,61 @@ const HOP: readonly string[] = [
   "upgrade",
 ];
 
-/** Where a request is passed on to. */
+/** Options for {@link forward}. */
 export interface ForwardOptions {
   /** Such as `http://10.0.0.7:8080`. */
   readonly origin: string;
+  /** The gateway that forwards. */
   readonly from: string;
-  /** What it says, where that was read already. */
+  /** The body of the request, where it was read already. */
   readonly body?: string | undefined;
 }
 
+const exchange = createExchange({ pooled: false, connectTimeoutMs: CONNECT_MS });
+
 /**
- * Has a request answered by another gateway, word for word and as it comes: who asks is found out there. Resolves to
- * `gone` where it could not be reached, and to `lost` where it was reached but has not begun to answer.
+ * Has a request answered by another gateway, unchanged and as it streams: the other one authenticates it. Resolves to
+ * `gone` where the other could not be reached, and to `lost` where the request was sent but no answer has begun.
  */
-export function forward(
+export async function forward(
   request: IncomingMessage,
   response: ServerResponse,
   { origin, from, body }: ForwardOptions,
 ): Promise<"answered" | "gone" | "lost"> {
-  return new Promise((resolve) => {
-    const target = new URL(origin);
-    const send = target.protocol === "https:" ? httpsRequest : httpRequest;
-    const passed = send(target, {
-      path: request.url ?? "/",
-      method: request.method ?? "GET",
-      headers: {
-        ...passable(request.headers),
-        host: target.host,
-        [FORWARDED]: from,
-        ...(body !== undefined && { "content-length": Buffer.byteLength(body) }),
+  const abort = new AbortController();
+  // A client that disconnects takes its request with it.
+  response.once("close", () => abort.abort());
+  request.once("error", () => abort.abort());
+  const { host: _, "content-length": length, ...headers } = passable(request.headers);
+  const hasBody = length !== undefined || request.headers["transfer-encoding"] !== undefined;
+  const size = body === undefined ? length : String(Buffer.byteLength(body));
+  let answer: HttpAnswer;
+  try {
+    answer = await exchange.send(
+      {
+        method: request.method ?? "GET",
+        url: new URL(`${new URL(origin).origin}${request.url ?? "/"}`),
+        headers: { ...headers, [FORWARDED]: from, ...(size !== undefined && { "content-length": size }) },
+        body: body ?? (hasBody ? request : undefined),
       },
-      // A connection that was kept may end at any moment, and then nobody knew whether anything was done.
-      agent: false,
-    });
-    let isConnected = false;
-    const giveUp = setTimeout(() => passed.destroy(new Error("No connection in time.")), CONNECT_MS);
-    passed.once("socket", (socket) => {
-      const onConnect = (): void => {
-        isConnected = true;
-        clearTimeout(giveUp);
-      };
-      if (socket.connecting) socket.once("connect", onConnect);
-      else onConnect();
-    });
-    passed.once("response", (answer) => {
-      clearTimeout(giveUp);
-      response.writeHead(answer.statusCode ?? 502, passable(answer.headers));
-      response.flushHeaders();
-      // Half an answer must not look like a whole one.
-      answer.once("error", () => response.destroy());
-      answer.once("aborted", () => response.destroy());
-      answer.pipe(response);
-      resolve("answered");
-    });
-    passed.once("error", () => {
-      clearTimeout(giveUp);
-      request.unpipe(passed);
-      resolve(isConnected ? "lost" : "gone");
-    });
-    // A client that goes takes its request with it.
-    response.once("close", () => passed.destroy());
-    request.once("error", () => passed.destroy());
-    if (body === undefined) request.pipe(passed);
-    else passed.end(body);
-  });
+      abort.signal,
+    );
+  } catch (thrown) {
+    return GatewayError.is(thrown) && thrown.data["sent"] === true ? "lost" : "gone";
+  }
+  response.writeHead(answer.status, passable(answer.headers));
+  response.flushHeaders();
+  // Half an answer must not look like a whole one.
+  answer.body.once("error", () => response.destroy()).pipe(response);
+  return "answered";
 }
 
-function passable(headers: IncomingHttpHeaders): IncomingHttpHeaders {
-  const own = headers.connection?.toLowerCase().split(/\s*,\s*/) ?? [];
+/** Headers that concern the message, and not the connection. */
+function passable(headers: IncomingHttpHeaders): Record<string, string | string[]> {
+  const hop = headers.connection?.toLowerCase().split(/\s*,\s*/) ?? [];
   return Object.fromEntries(
-    Object.entries(headers).filter(([name]) => !HOP.includes(name) && !own.includes(name)),
+    Object.entries(headers).flatMap(([name, value]) =>
+      value === undefined || HOP.includes(name) || hop.includes(name) ? [] : [[name, value]],
+    ),
   );
 }

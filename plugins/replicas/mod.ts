@@ -5,8 +5,7 @@
  */
 import * as v from "valibot";
 import { definePlugin, type PluginFactory } from "../../core/mod.ts";
-import type { Commons } from "../state/commons.ts";
-import type {} from "../state/mod.ts";
+import { createSessionHomes } from "./session-homes.ts";
 import { shareListings } from "./share-listings.ts";
 
 /** The options of {@link replicas}. */
@@ -20,20 +19,6 @@ export interface ReplicasOptions {
   readonly address?: string;
 }
 
-/** What this gateway is among its replicas. */
-export interface Replicas {
-  readonly commons: Commons;
-  /** Where the others reach this one, where somebody has said so. */
-  readonly address: string | undefined;
-}
-
-declare module "../../core/gateway.ts" {
-  interface Services {
-    /** Offered by the plugin `replicas`, where the state is one that many machines share. */
-    replicas?: Replicas;
-  }
-}
-
 type Checked = ReplicasOptions & Required<Pick<ReplicasOptions, "enabled">>;
 
 const options = v.strictObject({
@@ -44,21 +29,30 @@ const options = v.strictObject({
 });
 
 /**
- * Has gateways that share a Redis act as one: what one of them hears of a server reaches the others, and a session
- * of the older era is answered where it began, whoever is asked. Does nothing where the state is not shared.
+ * Makes gateways that share a Redis act as one: the listing that one of them gets from a server reaches the others, and
+ * a client's session is answered by the replica where it began. Does nothing if the state is not shared.
  */
 export const replicas: PluginFactory<"replicas", ReplicasOptions, Checked> = definePlugin({
   name: "replicas",
   // After the servers are known, and what was remembered of them.
   order: "post",
   keys: ["replicas"],
-  needs: ["state"],
+  uses: ["state", "servers?"],
+  provides: ["sessions"],
   options: options as v.GenericSchema<ReplicasOptions, Checked>,
   setup(gateway, { enabled, address }) {
-    const { commons } = gateway.services.state ?? {};
-    if (!enabled || !commons) return;
-    gateway.services.replicas = { commons, address };
-    const sharing = shareListings(gateway, commons);
-    return { ready: sharing.start, close: sharing.stop };
+    const { shared } = gateway.services.state;
+    if (!enabled || !shared) return;
+    const isReload = gateway.previous?.services.sessions !== undefined;
+    const homes = createSessionHomes({ shared, address, isReload });
+    gateway.provide("sessions", homes);
+    const sharing = shareListings(gateway, shared);
+    return {
+      ready: sharing.start,
+      close() {
+        homes.close();
+        return sharing.stop();
+      },
+    };
   },
 });

@@ -1,9 +1,8 @@
 import { randomUUID } from "node:crypto";
 import * as v from "valibot";
 import { type Gateway, GatewayError, type JsonObject } from "../../core/mod.ts";
-import { definitionHash } from "../sources/server-config.ts";
-import type { Commons } from "../state/commons.ts";
-import type {} from "../upstreams/mod.ts";
+import { definitionHash } from "../../core/services/sources.ts";
+import type { SharedState } from "../../core/services/state.ts";
 
 /** Passes on what servers say, from one gateway to the others. */
 export interface Sharing {
@@ -22,8 +21,8 @@ const notice = v.object({ from: v.string(), server: v.string(), hash: v.string()
  * Makes what passes on what servers say. It is kept where all can see it, and only that it is there is told: who does
  * not hear it finds it there later. What fails is tried again until it does not. A server is meant by its definition, wherever the files of a replica are.
  */
-export function shareListings(gateway: Gateway, commons: Commons): Sharing {
-  const { upstreams } = gateway.services;
+export function shareListings(gateway: Gateway, shared: SharedState): Sharing {
+  const { servers } = gateway.services;
   const self = randomUUID();
   /** What could not be told. */
   const untold = new Map<string, Readonly<JsonObject>>();
@@ -55,11 +54,11 @@ export function shareListings(gateway: Gateway, commons: Commons): Sharing {
     timer.unref?.();
   };
 
-  upstreams?.listen({ onListed: (server, listed) => run(() => tell(server, listed)) });
+  servers?.on({ listed: (server, listed) => run(() => tell(server, listed)) });
 
   return {
     start() {
-      end = commons.listen(
+      end = shared.subscribe(
         TOPIC,
         (message) => run(() => hear(message)),
         () => run(catchUp),
@@ -79,32 +78,32 @@ export function shareListings(gateway: Gateway, commons: Commons): Sharing {
     untold.set(server, listed);
     const at = Number(listed["savedAt"]) || 0;
     // Who could not tell something for a while may come after somebody who has asked the server since.
-    if (await commons.holdNewest(nameOf(hash), JSON.stringify(listed), at, KEEP_MS)) {
-      await commons.tell(TOPIC, JSON.stringify({ from: self, server, hash }));
+    if (await shared.put(nameOf(hash), JSON.stringify(listed), KEEP_MS, at)) {
+      await shared.publish(TOPIC, JSON.stringify({ from: self, server, hash }));
     }
     if (untold.get(server) === listed) untold.delete(server);
   }
 
   async function hear(message: string): Promise<void> {
     const told = noticeOf(message);
-    const config = told && upstreams?.status(told.server)?.config;
+    const config = told && servers?.status(told.server)?.config;
     // Another gateway of the same Redis may have another server of this name.
     if (!told || !config || told.from === self || definitionHash(config) !== told.hash) return;
     // Nothing waits for a server that may be slow.
-    if (!(await reread(told.server, told.hash))) void upstreams?.refresh(told.server);
+    if (!(await reread(told.server, told.hash))) void servers?.refresh(told.server);
   }
 
   /** Whether there was something to read. */
   async function reread(server: string, hash: string): Promise<boolean> {
-    const listed = await commons.held(nameOf(hash));
+    const listed = await shared.get(nameOf(hash));
     if (listed === undefined) return false;
-    await upstreams?.adopt(server, jsonOf(listed));
+    await servers?.adopt(server, jsonOf(listed));
     return true;
   }
 
   async function catchUp(): Promise<void> {
     for (const [server, listed] of untold) await tell(server, listed);
-    for (const { name, config } of upstreams?.statuses() ?? []) await reread(name, definitionHash(config));
+    for (const { name, config } of servers?.statuses() ?? []) await reread(name, definitionHash(config));
   }
 }
 

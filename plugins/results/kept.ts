@@ -1,167 +1,151 @@
 import { Buffer } from "node:buffer";
+import { type Actor, GatewayError, localUser, type Tool, type ToolResult } from "../../core/mod.ts";
+import { RESOURCE_NOT_FOUND, type Resource } from "../../core/services/resources.ts";
+import type { Results } from "../../core/services/results.ts";
+import { cutResult, type ResultPart } from "./cut.ts";
 import {
-  type Actor,
-  GatewayError,
-  localUser,
-  type Progress,
-  type Tool,
-  type ToolResult,
-} from "../../core/mod.ts";
-import { RESOURCE_NOT_FOUND, type Resource } from "../serve/resources.ts";
-import { cut, type Part } from "./_cut.ts";
-import { type Reading, readPart } from "./_reading.ts";
-import { type Running, runningResult, runningText } from "./_running.ts";
-import { createShelf, type Shelved } from "./_shelf.ts";
-import { fits, jsonBytes } from "./_size.ts";
-import { isOurs, newId, placeOf, uriOf } from "./_uri.ts";
-import type { ResultsOptions } from "./options.ts";
+  createResultId,
+  describeRunning,
+  isResultUri,
+  parseResultUri,
+  type RunningCall,
+  toResultUri,
+  toRunningResult,
+} from "./links.ts";
+import type { ResultsSettings } from "./mod.ts";
+import { type Page, readPage } from "./page.ts";
+import { createShelf, type Shelved } from "./shelf.ts";
+import { countJsonBytes, fitsBudget } from "./size.ts";
 
-/** A call that outlasts its caller's patience. */
-export interface LongCall {
-  readonly actor?: Actor | undefined;
-  /** What is called, for whoever reads. */
-  readonly name: string;
-  progress(): Progress | undefined;
-}
-
-/** Who waits, and until when. */
+/** Options of {@link KeptResults.settled}. */
 export interface WaitOptions {
   readonly actor: Actor;
   readonly ms: number;
   readonly signal: AbortSignal;
 }
 
-/** What whoever serves a gateway needs to keep its answers within bounds. */
-export interface Results {
-  /** The tool by which an agent reads what it was not shown. */
-  readonly tool: Tool;
-  /** After this long a call is answered with a link; 0 means never. */
-  readonly waitMs: number;
-  /** A result as it can be shown: itself where it fits, else cut, with the rest kept for the actor. */
-  fit(result: ToolResult, actor: Actor, options?: { readonly keepStructured?: boolean }): ToolResult;
-  /** Answers with where the result of a call will be, or with nothing where too many calls are waited for so. */
-  later(result: Promise<ToolResult>, call: LongCall): ToolResult | undefined;
-  /** What is under a URI; nothing where it is none of ours. Throws where it is, and there is nothing any more. */
-  find(uri: string, actor: Actor): Reading | undefined;
-  /** Resolves once the call whose result a URI names is over, or after so long. */
+/** The kept results of a gateway. */
+export interface KeptResults extends Results {
+  /** Reads a URI; undefined if it is not one of a result. Throws if there is no such result any more. */
+  find(uri: string, actor: Actor): Page | undefined;
+  /** Resolves once the call whose result a URI names has ended, or after `ms`. */
   settled(uri: string, options: WaitOptions): Promise<void>;
-  /** What an actor can read. */
+  /** Lists the results that an actor can read. */
   list(actor: Actor): readonly Resource[];
-  /** Makes readable here what can be read there: links outlive the gateway of a config that is read anew. */
-  follow(former: Results): void;
 }
 
-interface Kept extends Shelved {
-  readonly parts: ReadonlyMap<string, Part>;
-  /** What the whole is read as, where it was asked for before it was there. */
+interface KeptResult extends Shelved {
+  readonly parts: ReadonlyMap<string, ResultPart>;
+  /** The content under the URI of the whole result; undefined if that URI was never given out. */
   readonly shown: ToolResult | undefined;
 }
 
-/** What the parts and the note of a page may take of a page, so that a page and what follows it are within the budget. */
+/** Bytes of a page that are left for its note. */
 const NOTE_BYTES = 1_000;
 
-/** Keeps what agents were not shown. */
-export function keptResults(options: Required<ResultsOptions>, tool: Tool): Results {
-  const { maxBytes, waitMs, keepMs } = options;
-  const shelf = createShelf<Kept>({ keepMs, maxBytes: options.maxKeptBytes });
-  const running = new Map<string, Running>();
-  let former: Results | undefined;
-  /** By their content, which is what is left of them when something is added to a result. */
-  const asAsked = new WeakSet<object>();
+/** Keeps the parts of results that agents were not shown. Links into `former`, the store before a reload, stay valid. */
+export function createKeptResults(
+  settings: ResultsSettings,
+  tool: Tool,
+  former?: KeptResults | undefined,
+): KeptResults {
+  const { maxBytes, waitMs, keepMs } = settings;
+  const shelf = createShelf<KeptResult>({ keepMs, maxBytes: settings.maxKeptBytes });
+  const running = new Map<string, RunningCall>();
+  /** Results that were read by their URI, by their `content`: the result object itself may be copied on the way. */
+  const read = new WeakSet<object>();
 
   return {
     tool,
     waitMs,
     fit(result, { id: actor }, { keepStructured = false } = {}) {
-      if (fits(result, options) || asAsked.has(result.content)) return result;
-      const id = newId();
-      const made = cut(result, { ...options, id, keepStructured });
-      const bytes = bytesOf(made.parts);
-      if (!shelf.holds(bytes)) return cut(result, { ...options, id: undefined, keepStructured }).shown;
-      shelf.put(id, { actor, parts: made.parts, shown: undefined, bytes });
-      return made.shown;
+      if (read.has(result.content)) return result;
+      const id = createResultId();
+      const { shown, parts } = cutResult(result, { ...settings, id, keepStructured });
+      const bytes = countBytes(parts);
+      if (!shelf.holds(bytes)) return cutResult(result, { ...settings, id: undefined, keepStructured }).shown;
+      shelf.put(id, { actor, parts, shown: undefined, bytes });
+      return shown;
     },
     later(result, { actor = localUser, name, progress }) {
-      if (running.size >= options.maxRunning) return undefined;
-      const id = newId();
+      if (running.size >= settings.maxRunning) return undefined;
+      const id = createResultId();
       const done = result.then((settled) => {
         running.delete(id);
-        const isWhole = fits(settled, options);
-        const made = isWhole ? undefined : cut(settled, { ...options, id, keepStructured: false });
-        const parts = made?.parts ?? new Map<string, Part>();
-        const shown = made?.shown ?? settled;
-        const bytes = bytesOf(parts) + jsonBytes(shown, maxBytes + options.maxMediaBytes);
-        if (shelf.holds(bytes)) return shelf.put(id, { actor: actor.id, parts, shown, bytes });
-        const lost = cut(settled, { ...options, id: undefined, keepStructured: false }).shown;
-        shelf.put(id, { actor: actor.id, parts: new Map(), shown: lost, bytes: 0 });
+        const cut = fitsBudget(settled, settings)
+          ? { shown: settled, parts: new Map<string, ResultPart>() }
+          : cutResult(settled, { ...settings, id, keepStructured: false });
+        const bytes = countBytes(cut.parts) + countJsonBytes(cut.shown, maxBytes + settings.maxMediaBytes);
+        if (shelf.holds(bytes)) return shelf.put(id, { actor: actor.id, ...cut, bytes });
+        const { shown } = cutResult(settled, { ...settings, id: undefined, keepStructured: false });
+        shelf.put(id, { actor: actor.id, parts: new Map(), shown, bytes: 0 });
       });
-      const own = { actor: actor.id, name, began: performance.now() - waitMs, progress, done };
-      running.set(id, own);
-      return runningResult(own, uriOf(id));
+      const call = { actor: actor.id, name, startedAt: performance.now() - waitMs, progress, done };
+      running.set(id, call);
+      return toRunningResult(call, toResultUri(id));
     },
     find(uri, actor) {
-      const place = placeOf(uri);
-      if (!place) {
-        if (!isOurs(uri)) return undefined;
-        throw missing(uri, keepMs);
+      const parsed = parseResultUri(uri);
+      if (!parsed) {
+        if (!isResultUri(uri)) return undefined;
+        throw notFound(uri, keepMs);
       }
-      const { id, part: name, offset } = place;
-      const own = running.get(id);
-      if (own?.actor === actor.id && name === undefined) {
-        return { page: runningText(own, uri), mimeType: "text/plain", next: undefined };
+      const { id, part: name, offset } = parsed;
+      const call = running.get(id);
+      if (call?.actor === actor.id && name === undefined) {
+        return { text: describeRunning(call, uri), mimeType: "text/plain", next: undefined };
       }
       const kept = shelf.get(id, actor.id);
-      if (kept && name === undefined && kept.shown) return asked({ result: kept.shown });
+      if (kept && name === undefined && kept.shown) return markRead({ result: kept.shown });
       const part = name === undefined ? undefined : kept?.parts.get(name);
       if (part && name !== undefined) {
-        return asked(readPart(part, { id, name, offset, maxBytes: maxBytes - NOTE_BYTES }));
+        return markRead(readPage(part, { id, name, offset, maxBytes: maxBytes - NOTE_BYTES }));
       }
       const before = former?.find(uri, actor);
-      if (before) return asked(before);
-      throw missing(uri, keepMs);
+      if (before) return markRead(before);
+      throw notFound(uri, keepMs);
     },
     async settled(uri, wait) {
       const { actor, ms, signal } = wait;
-      const own = running.get(placeOf(uri)?.id ?? "");
-      if (own?.actor !== actor.id) return former?.settled(uri, wait);
+      const call = running.get(parseResultUri(uri)?.id ?? "");
+      if (call?.actor !== actor.id) return former?.settled(uri, wait);
       let timer: ReturnType<typeof setTimeout> | undefined;
       let stop: () => void = () => {};
-      const enough = new Promise<void>((resolve) => {
+      const stopped = new Promise<void>((resolve) => {
         stop = resolve;
         timer = setTimeout(resolve, ms);
         signal.addEventListener("abort", stop, { once: true });
       });
-      await Promise.race([own.done, enough]);
+      await Promise.race([call.done, stopped]);
       clearTimeout(timer);
       signal.removeEventListener("abort", stop);
     },
     list({ id: actor }) {
-      const waiting = [...running].flatMap(([id, own]) =>
-        own.actor === actor ? [{ uri: uriOf(id), name: own.name, description: "It is still running." }] : [],
+      const pending = [...running].flatMap(([id, call]) =>
+        call.actor === actor
+          ? [{ uri: toResultUri(id), name: call.name, description: "It is still running." }]
+          : [],
       );
-      const kept = shelf.of(actor).flatMap(([id, { parts, shown }]) => [
-        ...(shown ? [{ uri: uriOf(id), name: "result" }] : []),
+      const kept = shelf.list(actor).flatMap(([id, { parts, shown }]) => [
+        ...(shown ? [{ uri: toResultUri(id), name: "result" }] : []),
         ...[...parts].map(([name, { mimeType }]) => ({
-          uri: uriOf(id, name),
+          uri: toResultUri(id, name),
           name: `${name} of a result`,
           mimeType,
         })),
       ]);
-      return [...waiting, ...kept];
-    },
-    follow(next) {
-      former = next;
+      return [...pending, ...kept];
     },
   };
 
-  /** What was asked for by its own URI is handed over as it is: it would only be cut and kept again. */
-  function asked(reading: Reading): Reading {
-    if ("result" in reading) asAsked.add(reading.result.content);
-    return reading;
+  /** Marks a result that was read by its URI: it is handed over as it is, since cutting it again would help no agent. */
+  function markRead(page: Page): Page {
+    if ("result" in page) read.add(page.result.content);
+    return page;
   }
 }
 
-function missing(uri: string, keepMs: number): GatewayError {
+function notFound(uri: string, keepMs: number): GatewayError {
   const minutes = Math.max(1, Math.round(keepMs / 60_000));
   return new GatewayError(
     RESOURCE_NOT_FOUND,
@@ -170,10 +154,11 @@ function missing(uri: string, keepMs: number): GatewayError {
   );
 }
 
-function bytesOf(parts: ReadonlyMap<string, Part>): number {
+function countBytes(parts: ReadonlyMap<string, ResultPart>): number {
   let bytes = 0;
   for (const part of parts.values()) {
-    bytes += "text" in part ? Buffer.byteLength(part.text) : jsonBytes(part.block, Number.MAX_SAFE_INTEGER);
+    bytes +=
+      "text" in part ? Buffer.byteLength(part.text) : countJsonBytes(part.block, Number.MAX_SAFE_INTEGER);
   }
   return bytes;
 }

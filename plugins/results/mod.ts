@@ -1,26 +1,88 @@
 /**
- * Keeping what agents are answered within bounds: large results, and calls that take long.
+ * Keeps answers to agents within bounds: cuts large results, and answers long calls with a link.
  *
  * @module
  */
-import { type Call, definePlugin, type PluginFactory, type Tool, textResult } from "../../core/mod.ts";
-import { offerResources } from "../serve/resources.ts";
-import { reader } from "./_note.ts";
-import { toContents, toResult } from "./_reading.ts";
-import { keptResults, type Results } from "./kept.ts";
-import { type ResultsOptions, resultsOptions } from "./options.ts";
+import * as v from "valibot";
+import { type Call, definePlugin, type Tool, textResult } from "../../core/mod.ts";
+import { createKeptResults, type KeptResults } from "./kept.ts";
+import { reader } from "./links.ts";
+import { toPageResource, toPageResult } from "./page.ts";
+import { fitsBudget } from "./size.ts";
 
-export type { LongCall, Results } from "./kept.ts";
-export type { ResultsOptions } from "./options.ts";
+export type { LongCall, Results } from "../../core/services/results.ts";
 
-declare module "../../core/gateway.ts" {
-  interface Services {
-    /** Offered by the plugin `results`. */
-    results?: Results;
-  }
-}
+const MAX_TIMER_MS = 2 ** 31 - 1;
+// The number is formatted only if the value is wrong: the first number that is formatted takes 10 ms, because Node loads
+// its data of languages then.
+const atLeast = (least: number) =>
+  v.pipe(
+    v.number(),
+    v.integer(),
+    v.minValue(least, () => `a whole number, ${least.toLocaleString("en")} or more`),
+  );
+const milliseconds = (least: number) =>
+  v.pipe(atLeast(least), v.maxValue(MAX_TIMER_MS, "a number of milliseconds that a timer can hold"));
 
-/** How long an agent that reads a result which is not there yet waits for it, at most. */
+const options = v.strictObject({
+  maxBytes: v.optional(
+    v.pipe(
+      atLeast(4_000),
+      v.description(
+        "Bytes of text that an agent is shown at once. Hosts limit the answer of a tool to about 25,000 tokens, and even text that is hard on a tokenizer (digits, base64) has two bytes to a token.",
+      ),
+    ),
+    50_000,
+  ),
+  maxMediaBytes: v.optional(
+    v.pipe(
+      atLeast(0),
+      v.description(
+        "Characters of images, audio and other base64 that an agent is shown at once. A model does not read them as text, but some hosts limit the whole message to 1 MB.",
+      ),
+    ),
+    1_000_000,
+  ),
+  keepMs: v.optional(
+    v.pipe(
+      milliseconds(1),
+      v.description(
+        "Milliseconds for which the parts that were not shown can be read, from the last reading on.",
+      ),
+    ),
+    3_600_000,
+  ),
+  maxKeptBytes: v.optional(
+    v.pipe(atLeast(0), v.description("Bytes that are kept at most; the oldest results go first.")),
+    50_000_000,
+  ),
+  waitMs: v.optional(
+    v.pipe(
+      milliseconds(0),
+      v.description(
+        "Milliseconds after which a call is answered with a link to its result; 0 means never. Most clients give up after 60 seconds. Only a call that was allowed more than the default time limit, or reports progress, takes this long.",
+      ),
+    ),
+    50_000,
+  ),
+  maxRunning: v.optional(
+    v.pipe(
+      atLeast(0),
+      v.description(
+        "Calls that may go on at once after their clients were answered with a link; others are waited for.",
+      ),
+    ),
+    32,
+  ),
+});
+
+/** Options of {@link results}. */
+export type ResultsOptions = v.InferInput<typeof options>;
+
+/** Options of {@link results} with their defaults. */
+export type ResultsSettings = v.InferOutput<typeof options>;
+
+/** The longest time that an agent which reads the result of a running call waits for it. */
 const READ_WAIT_MS = 20_000;
 
 const readResult: Tool = Object.freeze({
@@ -36,28 +98,38 @@ const readResult: Tool = Object.freeze({
 });
 
 /**
- * Cuts results that are too large to be shown, and lets calls that take long go on in the background; what is left out
- * can be read as a resource, or with the tool `read_result` by whoever can only call tools. It acts where a gateway is
- * served to agents, and not in the pipeline: a program that calls the gateway, or a person at a terminal, wants all of
- * a result, and a record of a call tells of the whole.
+ * Cuts results that are too large to be shown, and lets long calls go on in the background. The rest can be read as a
+ * resource or with the tool `read_result`. It acts only where a gateway is served to agents: a program that calls the
+ * gateway, or a user at a terminal, gets whole results, and so does the audit log.
  */
-export const results: PluginFactory<"results", ResultsOptions, Required<ResultsOptions>> = definePlugin({
+export const results = definePlugin({
   name: "results",
-  options: resultsOptions,
-  setup(gateway, options) {
-    const kept = keptResults(options, readResult);
-    gateway.services.results = kept;
-    offerResources(gateway, {
+  uses: [],
+  provides: ["results"],
+  options,
+  setup(gateway, settings) {
+    const former = gateway.previous?.services.results;
+    // Results of another plugin cannot be read here.
+    const kept = createKeptResults(
+      settings,
+      readResult,
+      former && "find" in former ? (former as KeptResults) : undefined,
+    );
+    gateway.provide("results", {
+      ...kept,
+      fit: (result, ...given) => (fitsBudget(result, settings) ? result : kept.fit(result, ...given)),
+    });
+    gateway.register("resources", "results", {
       list: ({ actor }) => kept.list(actor),
       read(uri, { actor }) {
-        const reading = kept.find(uri, actor);
-        return reading && toContents(uri, reading);
+        const page = kept.find(uri, actor);
+        return page && toPageResource(uri, page);
       },
     });
-    // Before an agent is told to wait once more, so that this call is not itself one that takes long.
-    const waitMs = Math.min(READ_WAIT_MS, options.waitMs / 2);
+    // Shorter than `waitMs`, so that reading is not itself a long call.
+    const waitMs = Math.min(READ_WAIT_MS, settings.waitMs / 2);
     return {
-      // Bound here and in no list: nobody has to search or pay for a tool that an answer names when it is needed.
+      // Bound here and in no list: agents pay tokens for a list, and an answer names this tool when it is needed.
       resolve(call) {
         if (call.toolId === readResult.id && !gateway.catalog.tool(readResult.id)) call.tool = readResult;
       },
@@ -67,9 +139,9 @@ export const results: PluginFactory<"results", ResultsOptions, Required<ResultsO
     async function answer(call: Call): Promise<void> {
       const uri = String(call.args["uri"]);
       await kept.settled(uri, { actor: call.actor, ms: waitMs, signal: call.signal });
-      const reading = kept.find(uri, call.actor);
-      call.result = reading
-        ? toResult(reading)
+      const page = kept.find(uri, call.actor);
+      call.result = page
+        ? toPageResult(page)
         : { ...textResult("This is not the URI of a result."), isError: true };
     }
   },

@@ -14,7 +14,7 @@ import {
   type PluginFactory,
   type SettledCall,
 } from "../../core/mod.ts";
-import { guardRequest } from "../guard/request-meta.ts";
+import { readGuardRequest } from "../../core/services/policy.ts";
 import { type Breaker, createBreaker } from "./breaker.ts";
 import { type RetryBudget, retryBudget } from "./budget.ts";
 import { isConnectionLost, verdictOn } from "./verdict.ts";
@@ -71,6 +71,7 @@ interface Way {
  */
 export const retry: PluginFactory<"retry", RetryOptions, Settings> = definePlugin({
   name: "retry",
+  uses: [],
   options: options as v.GenericSchema<RetryOptions, Settings>,
   setup(_gateway, settings) {
     const ways = new Map<string, Way>();
@@ -88,7 +89,7 @@ export const retry: PluginFactory<"retry", RetryOptions, Settings> = definePlugi
     return {
       async execute(call, next) {
         const { tool } = call;
-        if (!tool || tool.builtin || guardRequest(call.meta).dryRun) return next();
+        if (!tool || tool.builtin || readGuardRequest(call.meta).dryRun) return next();
         const way = wayTo(tool.server);
         way.budget.call();
         for (let tries = 0; ; tries++) {

@@ -1,5 +1,5 @@
 import { type Call, GatewayError } from "../../core/mod.ts";
-import { fateOf } from "../guard/fate.ts";
+import { getOutcome } from "../../core/services/policy.ts";
 
 /** Where the result of a REST API says which status it came with: in its `_meta`. */
 const HTTP_STATUS = "toolpipe/http-status";
@@ -15,7 +15,7 @@ const NOT_ITS_FAULT = new Set(["CANCELLED", "CLOSED", "INTERNAL"]);
 export function verdictOn(call: Call, thrown: unknown): "answered" | "failed" | "nothing" {
   if (thrown === undefined) return isServerFault(call) ? "failed" : "answered";
   if (!GatewayError.is(thrown) || NOT_ITS_FAULT.has(thrown.code)) return "nothing";
-  const fate = fateOf(thrown);
+  const fate = getOutcome(thrown);
   if (fate === "answered") return "answered";
   return fate === "unknown" || UNREACHABLE.has(thrown.code) ? "failed" : "nothing";
 }

@@ -1,8 +1,6 @@
 import { type Call, GatewayError } from "../../core/mod.ts";
-import { fateOf } from "../guard/fate.ts";
-import { policyOf } from "../guard/policy.ts";
-import { guardRequest } from "../guard/request-meta.ts";
-import type {} from "../upstreams/openapi/operation.ts";
+import type {} from "../../core/services/adapters.ts";
+import { getOutcome, getPolicy, readGuardRequest } from "../../core/services/policy.ts";
 import { isServerFault } from "./verdict.ts";
 
 /** Given up by whoever waits for it: trying again would be for nobody. */
@@ -11,13 +9,13 @@ const OVER = new Set(["CANCELLED", "CLOSED", "TIMEOUT"]);
 /** Whether a call may be made again after it failed, or was answered with a fault of the server. */
 export function mayRetry(call: Call, thrown: unknown): boolean {
   if (call.cancelled || call.ended || !call.tool) return false;
-  const { riskLevel, retrySafe } = policyOf(call.tool);
+  const { riskLevel, retrySafe } = getPolicy(call.tool);
   const hasKey =
-    guardRequest(call.meta).key !== undefined && call.tool.operation?.idempotencyHeader !== undefined;
+    readGuardRequest(call.meta).key !== undefined && call.tool.operation?.idempotencyHeader !== undefined;
   const isHarmless = riskLevel === "low" || retrySafe === true || hasKey;
   if (thrown === undefined) return isHarmless && isServerFault(call);
   if (!GatewayError.is(thrown) || OVER.has(thrown.code)) return false;
-  const fate = fateOf(thrown);
+  const fate = getOutcome(thrown);
   if (fate === "answered") return false;
   // What was certainly not sent can be sent again, where that may help.
   return fate === "not sent" ? thrown.kind.retry : isHarmless;

@@ -5,19 +5,19 @@ import {
   definePlugin,
   type ErrorKind,
   GatewayError,
+  isJsonObject,
   nearest,
   type PluginFactory,
   type Tool,
+  toolDisabled,
 } from "../../core/mod.ts";
-import type {} from "../relay/offer.ts";
-import { compileRules, type RuleReport, reportOn, type ToolRule, type Verdict } from "./rules.ts";
+import type { ServerStatus, UpstreamMethod } from "../../core/services/servers.ts";
+import { compileRules, reportOn, type ToolRule, type Verdict } from "./rules.ts";
 
-export { globMatcher, type Matcher } from "./glob.ts";
-export { compilePattern, type Pattern } from "./pattern.ts";
-export { compileRules, type RuleReport, type RuleSet, type ToolRule, type Verdict } from "./rules.ts";
-
-/** A tool that the rules, or another plugin, keep from being used was called. */
-export const TOOL_DISABLED: ErrorKind = defineError("TOOL_DISABLED", { spec: "TOOL_DISABLED", exit: 4 });
+export type { RuleReport, Rules } from "../../core/services/rules.ts";
+export { globMatcher, type Matcher } from "../lib/glob.ts";
+export { compilePattern, type Pattern } from "../lib/pattern.ts";
+export { compileRules, type RuleSet, type ToolRule, type Verdict } from "./rules.ts";
 
 /** A rule may not do what it was written for. */
 export const RULE_DOUBTFUL: ErrorKind = defineError("RULE_DOUBTFUL", {
@@ -25,26 +25,7 @@ export const RULE_DOUBTFUL: ErrorKind = defineError("RULE_DOUBTFUL", {
   exit: 2,
 });
 
-/** What can be asked of the rules. */
-export interface RulesService {
-  /** The rules that match neither a tool in the catalog as it is now nor another request that is a call. */
-  unmatched(): RuleReport[];
-  /** The rules that, from their text alone, do not do what they seem to. */
-  doubts(): readonly RuleReport[];
-  /** Whether the rules leave a tool enabled; it need not be in the catalog. */
-  allows(server: string, tool: string): boolean;
-  /** Why a tool is enabled or disabled by the rules, in sentences; it need not be in the catalog. */
-  explain(server: string, tool: string): string;
-}
-
-declare module "../../core/gateway.ts" {
-  interface Services {
-    /** Offered by the plugin `rules`. */
-    rules?: RulesService;
-  }
-}
-
-/** The options of {@link rules}. */
+/** Options of the plugin `rules`. */
 export interface RulesOptions {
   /** The first rule that matches decides whether a tool is enabled; once any rule enables tools, all others are disabled. */
   readonly toolRules?: readonly ToolRule[];
@@ -68,6 +49,8 @@ const options = v.strictObject({
 /** Enables, disables and tags tools by name. The gateway's own tools are not subject to rules. */
 export const rules: PluginFactory<"rules", RulesOptions, Required<RulesOptions>> = definePlugin({
   name: "rules",
+  uses: ["servers?"],
+  provides: ["rules"],
   keys: ["toolRules"],
   options: options as v.GenericSchema<RulesOptions, Required<RulesOptions>>,
   async setup(gateway, { toolRules }) {
@@ -83,10 +66,10 @@ export const rules: PluginFactory<"rules", RulesOptions, Required<RulesOptions>>
       return verdict;
     };
 
-    gateway.services.rules = {
+    gateway.provide("rules", {
       doubts: () => doubts,
       unmatched() {
-        const known = [...catalog.tools(), ...(gateway.services.relay?.requests() ?? [])];
+        const known = [...catalog.tools(), ...requestsTo(gateway.services.servers?.statuses() ?? [])];
         const matched = new Set(known.flatMap(({ server, name }) => matching(server, name)));
         return toolRules.flatMap((rule, index) =>
           matched.has(index + 1) ? [] : [reportOn(rule, index + 1, whyUnmatched(rule, catalog))],
@@ -101,7 +84,7 @@ export const rules: PluginFactory<"rules", RulesOptions, Required<RulesOptions>>
         const state = `The rules leave ${id} ${enabled ? "enabled" : "disabled"}. ${because}`;
         return tags.length === 0 ? state : `${state} They tag it ${tags.join(", ")}.`;
       },
-    };
+    });
 
     return {
       ready() {
@@ -119,12 +102,9 @@ export const rules: PluginFactory<"rules", RulesOptions, Required<RulesOptions>>
       },
       policy({ tool }) {
         if (!tool || tool.builtin) return;
-        const verdict = judge(tool);
-        if (tool.enabled && verdict.enabled) return;
-        const because = tool.enabled ? verdict.because : (tool.disabledBecause ?? "");
-        throw new GatewayError(TOOL_DISABLED, `"${tool.id}" is disabled. ${because}`.trimEnd(), {
-          data: { tool: tool.id },
-        });
+        // Core refuses what was disabled on its way into the catalog; a hook may bind a tool that never came that way.
+        const { enabled, because } = judge(tool);
+        if (!enabled) throw toolDisabled({ id: tool.id, disabledBecause: because });
       },
     };
   },
@@ -139,3 +119,18 @@ function whyUnmatched({ server }: ToolRule, catalog: Catalog): string {
   );
   return `There is no server "${server}"${hint ? `; did you mean "${hint}"?` : "."}`;
 }
+
+/** What servers can be asked for besides their tools, by what they said that they can do. */
+function requestsTo(statuses: readonly ServerStatus[]): { server: string; name: UpstreamMethod }[] {
+  return statuses.flatMap(({ name: server, info }) =>
+    requests.flatMap(([capability, name]) =>
+      isJsonObject(info?.capabilities?.[capability]) ? [{ server, name }] : [],
+    ),
+  );
+}
+
+const requests: readonly (readonly [capability: string, request: UpstreamMethod])[] = [
+  ["resources", "resources/read"],
+  ["prompts", "prompts/get"],
+  ["completions", "completion/complete"],
+];

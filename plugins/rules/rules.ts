@@ -1,5 +1,6 @@
 import { GatewayError } from "../../core/mod.ts";
-import { compilePattern, type Pattern } from "./pattern.ts";
+import type { RuleReport } from "../../core/services/rules.ts";
+import { compilePattern, type Pattern } from "../lib/pattern.ts";
 
 /** Decides about the tools whose name its patterns match. */
 export interface ToolRule {
@@ -24,16 +25,6 @@ export interface Verdict {
   readonly tags: readonly string[];
   /** Why it is enabled or not, in a sentence. */
   readonly because: string;
-}
-
-/** A rule that may not do what it was written for. */
-export interface RuleReport {
-  /** Its place in the list, from 1. */
-  readonly rule: number;
-  readonly pattern: readonly string[];
-  readonly server: string | undefined;
-  /** What is wrong, in a sentence. */
-  readonly reason: string;
 }
 
 /** Rules, ready to decide. */

@@ -1,7 +1,7 @@
 import type { Tool } from "../../core/mod.ts";
-import type { Hit, Ranker } from "./ranker.ts";
+import type { Hit, Ranker } from "../../core/services/search.ts";
 
-/** Every word is looked for in every tool, so a pasted page must not count as a query. */
+/** Every word is searched in every tool, so a pasted page must not count as a query. */
 const MAX_WORDS = 100;
 
 interface Entry {
@@ -44,7 +44,7 @@ export function simpleRanker(): Ranker {
         .map(({ tool, relevance }) => ({
           tool,
           relevance: Math.min(relevance, 1),
-          ...(explain && { why: { shares: { simple: relevance }, terms: [] } }),
+          ...(explain && { why: { scores: { simple: relevance }, terms: [] } }),
         }));
       return { hits: best, nearest: [] };
     },

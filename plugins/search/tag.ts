@@ -1,19 +1,19 @@
 import type { Tool } from "../../core/mod.ts";
-import { createLabels, tellingTerms } from "./_labels.ts";
-import { createNames, type Names, naming } from "./keyword/names.ts";
-import type { Hit, MatchedTerm, Ranker } from "./ranker.ts";
-import type { Asked, PromptVoice, Scored } from "./voice.ts";
+import type { Hit, MatchedTerm, Ranker } from "../../core/services/search.ts";
+import { createNames, type Names, naming } from "../lib/text/names.ts";
+import { createLabels, tellingTerms } from "./fusion/labels.ts";
+import type { QueryScores, Scored, SyncScorer } from "./scorer.ts";
 
-/** A query is read so far, and no further. */
+/** A query is read up to here. */
 const MAX_CHARACTERS = 8_000;
 const MAX_TAGS = 50;
-/** What a tag is worth that is in the query whole. */
+/** Score of a tag of which all words are in the query. */
 const TAG = 0.7;
-/** What the name of its server in the query adds: more than any tag of another server's tool is worth. */
+/** Score of the server's name in the query: more than any tag of another server's tool. */
 const SERVER = 0.5;
 
-/** What a tool has of a query. */
-interface Found {
+/** Parts of a query that a tool has. */
+interface TagMatch {
   tags: number;
   server: number;
   named: number;
@@ -21,27 +21,27 @@ interface Found {
 }
 
 /**
- * Scores by the tags that are in the query; the name of a server in it counts too. Names that are given are those of
- * another voice, which keeps them.
+ * Scores by the tags that are in the query; the name of a server in it counts too. Given names are shared with another
+ * scorer, which updates them.
  */
-export function tagVoice(given?: Names): PromptVoice {
+export function tagScorer(given?: Names): SyncScorer {
   const tags = createLabels();
   const servers = createLabels();
   const names = given ?? createNames();
   const known = new Map<string, readonly Tool[]>();
 
-  const find = (query: string): ReadonlyMap<Tool, Found> => {
+  const find = (query: string): ReadonlyMap<Tool, TagMatch> => {
     const terms = tellingTerms(query.slice(0, MAX_CHARACTERS));
-    const found = new Map<Tool, Found>();
-    const at = (tool: Tool): Found => {
+    const found = new Map<Tool, TagMatch>();
+    const matchOf = (tool: Tool): TagMatch => {
       const own = found.get(tool) ?? { tags: 0, server: 0, named: naming.none, terms: [] };
       found.set(tool, own);
       return own;
     };
     for (const [{ text, tools }, share] of tags.matching(terms)) {
       for (const tool of tools) {
-        const own = at(tool);
-        // Each further tag takes away a part of what is still missing, so no number of them reaches 1.
+        const own = matchOf(tool);
+        // Each further tag closes a part of the gap to 1, so no number of tags reaches it.
         own.tags = 1 - (1 - own.tags) * (1 - share * TAG);
         own.terms.push({ term: text, field: "tags", share: share * TAG * (1 - SERVER) });
       }
@@ -49,12 +49,12 @@ export function tagVoice(given?: Names): PromptVoice {
     for (const [{ text, tools }, share] of servers.matching(terms)) {
       if (share < 1) continue;
       for (const tool of tools) {
-        const own = at(tool);
+        const own = matchOf(tool);
         own.server = 1;
         own.terms.push({ term: text, field: "server", share: SERVER });
       }
     }
-    for (const [tool, how] of names.named(query)) at(tool).named = how;
+    for (const [tool, how] of names.named(query)) matchOf(tool).named = how;
     return found;
   };
 
@@ -76,8 +76,8 @@ export function tagVoice(given?: Names): PromptVoice {
         servers.add(server, tool);
       }
     },
-    ask(query): Asked {
-      const found = find(query);
+    query(text): QueryScores {
+      const found = find(text);
       return {
         best: (count, server) =>
           [...found]
@@ -98,7 +98,7 @@ export function tagVoice(given?: Names): PromptVoice {
 }
 
 /** A tool that is named comes first, then the tools of a server that is named, those with fitting tags before others. */
-function scoreOf(found: Found | undefined): number {
+function scoreOf(found: TagMatch | undefined): number {
   if (!found) return 0;
   if (found.named !== naming.none) return 1 + found.named;
   return found.tags * (1 - SERVER) + found.server * SERVER;
@@ -106,16 +106,16 @@ function scoreOf(found: Found | undefined): number {
 
 /** Ranks by the tags that are in the query; tools of a server that it names come before others. */
 export function tagRanker(): Ranker {
-  const voice = tagVoice();
+  const scorer = tagScorer();
   return {
     name: "tag",
-    update: voice.update,
+    update: scorer.update,
     rank(query, { server, limit = 10, explain = false } = {}) {
-      const asked = voice.ask(query);
-      const hits = asked.best(limit, server).map(({ tool, score }): Hit => {
+      const scores = scorer.query(query);
+      const hits = scores.best(limit, server).map(({ tool, score }): Hit => {
         const relevance = Math.min(1, score);
         if (!explain) return { tool, relevance };
-        return { tool, relevance, why: { shares: { tag: score }, terms: asked.terms(tool) } };
+        return { tool, relevance, why: { scores: { tag: score }, terms: scores.terms(tool) } };
       });
       return { hits, nearest: [] };
     },

@@ -1,65 +1,65 @@
 import { type Gateway, GatewayError, type LoadedConfig } from "../../core/mod.ts";
-import type { AskLimits } from "./_served-client.ts";
+import type { ClientLimits } from "./client/pending.ts";
 
-/** What a client may send, and how long it may take. */
-export interface HttpLimits {
-  /** The size of one message. */
+/** Limits of requests over HTTP. */
+export interface HttpServerLimits {
+  /** Bytes of one message. */
   readonly bytes: number;
-  /** The size of all messages together that are being read. */
+  /** Bytes of all messages together that are being read. */
   readonly bytesAtOnce: number;
-  /** The size of all headers of a request. */
+  /** Bytes of all headers of a request. */
   readonly headerBytes: number;
   /** Levels of JSON nesting. */
   readonly depth: number;
-  /** How long a client may take to send its headers. */
+  /** Milliseconds that a client has to send its headers. */
   readonly headersMs: number;
-  /** How long a client may take to send a whole request. */
+  /** Milliseconds that a client has to send a whole request. */
   readonly requestMs: number;
-  /** How often a client that waits hears that it is not forgotten. */
+  /** Milliseconds between the keep-alive comments that a waiting client gets. */
   readonly keepAliveMs: number;
-  /** How long a client may take to read what it was sent. */
+  /** Milliseconds that a client has to read what it was sent. */
   readonly stallMs: number;
-  /** How long a connection is kept for a next request. */
+  /** Milliseconds that an idle connection is kept open. */
   readonly idleMs: number;
   readonly connections: number;
 }
 
-/** Where to serve. */
-export interface HttpOptions {
-  /** Any free one by default. */
+/** Options of {@link serveHttp}. */
+export interface HttpServerOptions {
+  /** Any free port by default. */
   readonly port?: number;
-  /** An address of this machine; 127.0.0.1 by default. One that others can reach needs the plugin `auth`. */
+  /** An address of this machine; 127.0.0.1 by default. One that other machines can reach needs the plugin `auth`. */
   readonly host?: string;
   readonly path?: string;
-  /** Other names that clients know it by, `name` at any port or `name:port`. */
+  /** Other host names of the gateway, `name` at any port or `name:port`. */
   readonly allowedHosts?: readonly string[];
-  /** Pages of others that may ask, such as `https://app.example`. */
+  /** Origins whose pages may send requests, such as `https://app.example`. */
   readonly allowedOrigins?: readonly string[];
-  readonly limits?: Partial<HttpLimits>;
-  /** Bounds of what clients are asked while their requests are under way. */
-  readonly asking?: Partial<AskLimits>;
+  readonly limits?: Partial<HttpServerLimits>;
+  /** Limits of what clients are asked while their requests run. */
+  readonly clientLimits?: Partial<ClientLimits>;
 }
 
-/** A gateway that is served over HTTP. */
+/** A gateway served over HTTP. */
 export interface HttpServer {
-  /** Where clients connect to. */
+  /** The address that clients connect to. */
   readonly url: string;
   /** The gateway that is served now. */
   readonly gateway: Gateway;
   /** Serves another config from now on. If that cannot be set up, it rejects and everything stays as it was. */
   reload(config: LoadedConfig): Promise<void>;
   /**
-   * Says that it is about to close: at `/readyz`, and with every answer, which ends its connection. Requests are taken
-   * as before. Returns how many milliseconds that should go on, so that nobody is sent here any more when it closes;
+   * Announces that it is about to close: at `/readyz`, and with every answer, which ends its connection. Requests are
+   * taken as before. Returns for how many milliseconds to go on so, until no load balancer sends requests here any more;
    * see the plugin `health`.
    */
   leave(): number;
-  /** Takes no more requests, lets the calls on their way finish for up to `drainMs`, then ends everything. */
+  /** Takes no more requests, lets running calls finish for up to `drainMs`, then ends everything. */
   close(options?: { readonly drainMs?: number }): Promise<void>;
 }
 
-/** The limits where none are given. */
-export const httpLimits: HttpLimits = {
+/** The default limits. */
+export const httpLimits: HttpServerLimits = {
   bytes: 10_000_000,
   bytesAtOnce: 200_000_000,
   headerBytes: 16_384,
@@ -73,9 +73,9 @@ export const httpLimits: HttpLimits = {
 };
 
 /**
- * Serves a gateway over Streamable HTTP, to clients of both eras at one address. It speaks MCP itself: the
- * SDK drops the fields of content that it does not know, fails results with content it does not know, and
- * hears no cancellation from a client of the older era.
+ * Serves a gateway over Streamable HTTP, to clients of legacy and modern protocol versions at one address. It speaks MCP
+ * itself: the SDK drops the fields of content that it does not know, fails results with content it does not know, and
+ * ignores the cancellations of legacy clients.
  *
  * @example
  * ```ts
@@ -89,7 +89,14 @@ export const httpLimits: HttpLimits = {
  */
 export async function serveHttp(
   config: LoadedConfig,
-  { port = 0, host = "127.0.0.1", path = "/mcp", limits, asking = {}, ...allowed }: HttpOptions = {},
+  {
+    port = 0,
+    host = "127.0.0.1",
+    path = "/mcp",
+    limits,
+    clientLimits = {},
+    ...allowed
+  }: HttpServerOptions = {},
 ): Promise<HttpServer> {
   if (!path.startsWith("/")) {
     throw new GatewayError("CONFIG_INVALID", `The path "${path}" cannot be served: it must begin with "/".`);
@@ -97,10 +104,10 @@ export async function serveHttp(
   const { allowedHosts = [], allowedOrigins = [] } = allowed;
   for (const name of allowedHosts) checkName(name);
   for (const origin of allowedOrigins) checkOrigin(origin);
-  // What serves HTTP is loaded here, so that whoever serves something else does not wait for it.
-  const { startHttp } = await import("./_http-server.ts");
+  // Loaded on first use, so that a start on stdio does not wait for it.
+  const { startHttp } = await import("./http/server.ts");
   const place = { port, host, path, allowedHosts, allowedOrigins };
-  return startHttp(config, { ...place, limits: { ...httpLimits, ...limits }, asking });
+  return startHttp(config, { ...place, limits: { ...httpLimits, ...limits }, clientLimits });
 }
 
 function checkName(name: string): void {

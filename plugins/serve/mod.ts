@@ -3,8 +3,7 @@
  *
  * @module
  */
-export type { ListName } from "./_list-changes.ts";
-export { type AskLimits, askLimits } from "./_served-client.ts";
+
 export {
   CLIENT_CANNOT,
   CLIENT_FAILED,
@@ -13,34 +12,37 @@ export {
   type Client,
   type ClientCapability,
   type Clients,
-  offerLogging,
   QUESTIONS_FULL,
-} from "./client.ts";
-export { createFront, type Front, type FrontCallOptions, type ShownTool } from "./front.ts";
-export { type HttpLimits, type HttpOptions, type HttpServer, httpLimits, serveHttp } from "./http.ts";
-export { createPeer, type Peer, type PeerParts } from "./peer.ts";
+} from "../../core/services/clients.ts";
+export type { Route } from "../../core/services/http.ts";
 export {
   type Completion,
   type CompletionRequest,
-  offerPrompts,
   PROMPT_NOT_FOUND,
   type Prompt,
   type PromptOptions,
   type PromptProvider,
   type PromptResult,
-  type Prompts,
-} from "./prompts.ts";
-export {
-  offerResources,
   RESOURCE_NOT_FOUND,
   type ReadOptions,
   type Resource,
   type ResourceContents,
   type ResourceProvider,
   type ResourceResult,
-  type Resources,
   type ResourceTemplate,
   type WatchOptions,
-} from "./resources.ts";
-export { offerRoute, type Route, type Routes } from "./routes.ts";
+} from "../../core/services/resources.ts";
+export type { ListName } from "./changes.ts";
+export { type ClientLimits, clientLimits } from "./client/pending.ts";
+export {
+  type HttpServer,
+  type HttpServerLimits,
+  type HttpServerOptions,
+  httpLimits,
+  serveHttp,
+} from "./http.ts";
+export { type ServePluginOptions, servePlugin } from "./plugin.ts";
+export type { ClientConnection, ClientConnectionOptions } from "./protocol/connection.ts";
+export { createMcpServer, type McpServer, type McpServerOptions } from "./protocol/server.ts";
 export { type StdioOptions, type StdioServer, type StdioStreams, serveStdio } from "./stdio.ts";
+export { createView, type ExposedTool, type View } from "./view.ts";

@@ -1,25 +1,30 @@
 import { createGateway, type Gateway, type LoadedConfig } from "../../core/mod.ts";
-import type { Client } from "./client.ts";
-import type {} from "./exposure.ts";
-import type { Front } from "./front.ts";
+import type { Client } from "../../core/services/clients.ts";
+import { type ServePluginOptions, servePlugin } from "./plugin.ts";
+import type { View } from "./view.ts";
 
-/** A gateway behind a front, which can be replaced while clients are connected. */
+/** A gateway behind a view, which can be replaced while clients are connected. */
 export interface Reloadable {
   readonly gateway: Gateway;
-  /** What the agent is told of the gateway as a whole. */
+  /** Instructions for the agent, by the name of its client. */
   readonly instructions: (client?: Client["info"]) => string | undefined;
-  /** Puts a gateway of another config in its place; the calls on their way finish on the old one. */
+  /** Replaces the gateway by one of another config; running calls finish on the old one. */
   reload(config: LoadedConfig): Promise<void>;
   close(options?: { readonly drainMs?: number }): Promise<void>;
 }
 
-/** Opens the gateway of a config behind a front. */
-export async function serveReloadable(front: Front, config: LoadedConfig): Promise<Reloadable> {
+/** Opens the gateway of a config, and serves it through a view. */
+export async function serveReloadable(
+  view: View,
+  config: LoadedConfig,
+  options?: ServePluginOptions,
+): Promise<Reloadable> {
+  const plugin = servePlugin(view, options);
   let current = await open(config);
   let reloading: Promise<void> = Promise.resolve();
-  /** The gateways before, whose last calls are still on their way. */
+  /** Former gateways whose last calls are still running. */
   const leaving = new Set<Promise<void>>();
-  front.show(current.gateway, config.preset);
+  view.show(current.gateway, config.preset);
 
   return {
     get gateway() {
@@ -27,30 +32,33 @@ export async function serveReloadable(front: Front, config: LoadedConfig): Promi
     },
     instructions(client) {
       const { gateway, config: from } = current;
-      return from.preset.instructions?.(gateway, gateway.services.exposure?.of(client));
+      return from.preset.instructions?.(gateway, gateway.services.exposure?.get(client));
     },
     reload(next) {
       // One after another: of two changes at once, the later one must be the one that stays.
       reloading = reloading
         .catch(() => {})
         .then(async () => {
-          const opened = await open(next);
           const old = current;
+          const opened = await open(next, old.gateway);
           current = opened;
-          front.show(opened.gateway, next.preset);
+          view.show(opened.gateway, next.preset);
           const left: Promise<void> = old.gateway.close().finally(() => leaving.delete(left));
           leaving.add(left);
         });
       return reloading;
     },
-    async close(options) {
+    async close(drain) {
       await reloading.catch(() => {});
-      await Promise.all([current.gateway.close(options), ...leaving]);
+      await Promise.all([current.gateway.close(drain), ...leaving]);
     },
   };
 
-  async function open(from: LoadedConfig): Promise<{ gateway: Gateway; config: LoadedConfig }> {
-    const gateway = await createGateway({ ...from, plugins: [...(from.plugins ?? []), front.plugin] });
+  async function open(
+    from: LoadedConfig,
+    previous?: Gateway,
+  ): Promise<{ gateway: Gateway; config: LoadedConfig }> {
+    const gateway = await createGateway({ ...from, plugins: [...(from.plugins ?? []), plugin], previous });
     return { gateway, config: from };
   }
 }

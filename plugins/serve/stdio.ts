@@ -1,49 +1,49 @@
 import process from "node:process";
 import type { Readable, Writable } from "node:stream";
 import type { Gateway, LoadedConfig } from "../../core/mod.ts";
-import { lineReader } from "../upstreams/lines.ts";
-import type { AskLimits } from "./_served-client.ts";
-import { createTalk } from "./_talk.ts";
-import { createFront } from "./front.ts";
-import { createPeer } from "./peer.ts";
-import { RpcError, rpcCodes, rpcErrorOf } from "./protocol.ts";
+import { RpcError, rpcCodes } from "../lib/jsonrpc.ts";
+import { lineReader } from "../lib/lines.ts";
+import type { ClientLimits } from "./client/pending.ts";
+import { errorMessage } from "./protocol/messages.ts";
+import { createMcpServer } from "./protocol/server.ts";
 import { serveReloadable } from "./reloadable.ts";
+import { createView } from "./view.ts";
 
-/** Where messages come from and go to. */
+/** The streams that carry the messages. */
 export interface StdioStreams {
   readonly input: Readable;
   readonly output: Writable;
 }
 
-/** How a gateway is served over standard input and output. */
+/** Options of {@link serveStdio}. */
 export interface StdioOptions {
-  /** Bounds of what the client is asked while its requests are under way. */
-  readonly asking?: Partial<AskLimits>;
+  /** Limits of what the client is asked while its requests run. */
+  readonly clientLimits?: Partial<ClientLimits>;
 }
 
-/** A gateway that is served to the process that started us. */
+/** A gateway served to the process that started us. */
 export interface StdioServer {
   /** The gateway that is served now. */
   readonly gateway: Gateway;
   /** Serves another config from now on. If that cannot be set up, it rejects and everything stays as it was. */
   reload(config: LoadedConfig): Promise<void>;
-  /** Resolves when the client has gone. */
+  /** Resolves when the client has disconnected. */
   readonly ended: Promise<void>;
-  /** Lets the calls on their way finish for up to `drainMs`, then ends everything. */
+  /** Lets running calls finish for up to `drainMs`, then ends everything. */
   close(options?: { readonly drainMs?: number }): Promise<void>;
 }
 
-/** What one message from a client may be. */
+/** Limits of one message from a client. */
 const limits = { maxBytes: 10_000_000, maxDepth: 128 };
 
 /** Serves a gateway over standard input and output. Output carries the protocol and nothing else. */
 export async function serveStdio(
   config: LoadedConfig,
   { input, output }: StdioStreams = { input: process.stdin, output: process.stdout },
-  { asking }: StdioOptions = {},
+  { clientLimits }: StdioOptions = {},
 ): Promise<StdioServer> {
-  const front = createFront();
-  const served = await serveReloadable(front, config);
+  const view = createView();
+  const served = await serveReloadable(view, config);
   let unsent = "";
   const flush = (): void => {
     const text = unsent;
@@ -52,15 +52,15 @@ export async function serveStdio(
     if (text !== "" && !output.write(text)) input.pause();
   };
   const send = (message: object): void => {
-    // What is said at one moment is one write: each is a call of the system.
+    // Messages of one moment are one write: each write is a system call.
     if (unsent === "") process.nextTick(flush);
     unsent += `${JSON.stringify(message)}\n`;
   };
-  const talk = createTalk(asking);
-  const peer = createPeer({ front, send, talk, instructions: served.instructions });
+  const server = createMcpServer({ view, instructions: served.instructions, limits: clientLimits });
+  const connection = server.connect({ send });
   const decoder = new TextDecoder("utf-8", { fatal: true });
   const refuse = (id: string | number | null, code: number, message: string): void =>
-    send({ jsonrpc: "2.0", id, error: rpcErrorOf(new RpcError(code, message)) });
+    send(errorMessage(id, new RpcError(code, message)));
 
   const read = lineReader(limits, {
     onLine(line) {
@@ -72,7 +72,7 @@ export async function serveStdio(
       } catch {
         return refuse(null, rpcCodes.parse, "This line is not JSON.");
       }
-      peer.receive(message);
+      connection.receive(message);
     },
     onRefused(reason, id) {
       const what = reason === "too-deep" ? "nested too deeply" : "too large";
@@ -81,18 +81,18 @@ export async function serveStdio(
   });
   input.on("data", read);
   output.on("drain", () => input.resume());
-  // A client that has gone cannot be told anything any more.
+  // A client that has disconnected can be sent nothing any more.
   output.on("error", () => input.destroy());
   const ended = new Promise<void>((resolve) => {
     input.once("end", resolve);
     input.once("close", resolve);
   });
-  const hush = (): void => {
-    peer.hush();
-    talk.suspended.close();
+  const endInput = (): void => {
+    connection.endInput();
+    server.suspended.close();
   };
-  // Nobody is left who could answer.
-  ended.then(hush);
+  // The client cannot answer any question now.
+  ended.then(endInput);
 
   return {
     get gateway() {
@@ -102,10 +102,10 @@ export async function serveStdio(
     ended,
     async close(options) {
       input.off("data", read);
-      hush();
-      peer.close();
+      endInput();
+      connection.close();
       await served.close(options);
-      await peer.settled();
+      await connection.settled();
       flush();
     },
   };

@@ -1,14 +1,13 @@
-import { fillConnection } from "./expand.ts";
-import { isSelf } from "./is-self.ts";
-import type { Machine } from "./machine.ts";
-import { type Connection, definitionHash, type Scope, type ServerConfig } from "./server-config.ts";
-
-/** Something a person should know about what was imported. */
-export interface SourceWarning {
-  readonly code: "ENTRY_INVALID" | "RENAMED" | "SELF" | "DUPLICATE" | "SAME_NAME";
-  /** A sentence with names and places, and no values. */
-  readonly message: string;
-}
+import type { Machine } from "../../core/services/sources.ts";
+import {
+  type Connection,
+  definitionHash,
+  type Scope,
+  type ServerConfig,
+  type SourceWarning,
+} from "../../core/services/sources.ts";
+import { fillConnection } from "../lib/server-entry/expand.ts";
+import { isSelf } from "../lib/server-entry/is-self.ts";
 
 /** Which of several definitions counts: the order of the scopes, the first before the second. */
 type Precedence = readonly [Scope, Scope, Scope];

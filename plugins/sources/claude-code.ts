@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { folderOf, type Machine } from "./machine.ts";
+import type { Machine } from "../../core/services/sources.ts";
 import {
   entriesIn,
   mapEntries,
@@ -10,7 +10,8 @@ import {
   type Source,
   stringsIn,
   user,
-} from "./source.ts";
+} from "../../core/services/sources.ts";
+import { folderOf } from "../lib/server-entry/machine.ts";
 
 /** The settings of one project in Claude Code's own file. It writes paths with slashes, on Windows too. */
 function settingsOf(state: unknown, machine: Machine): Readonly<Record<string, unknown>> {

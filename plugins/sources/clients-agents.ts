@@ -1,15 +1,16 @@
 import { join } from "node:path";
-import { claudeCode } from "./claude-code.ts";
+import type { Machine } from "../../core/services/sources.ts";
+import { type Location, project, type Source, serversAt, user } from "../../core/services/sources.ts";
 import {
   dotConfig,
   folderOf,
   localAppData,
-  type Machine,
   pathFrom,
   programConfig,
   roaming,
   variable,
-} from "./machine.ts";
+} from "../lib/server-entry/machine.ts";
+import { claudeCode } from "./claude-code.ts";
 import {
   codexServers,
   crushServers,
@@ -18,7 +19,6 @@ import {
   opencodeServers,
   vibeServers,
 } from "./readers.ts";
-import { type Location, project, type Source, serversAt, user } from "./source.ts";
 
 const mcpServers = serversAt("mcpServers");
 

@@ -1,14 +1,22 @@
+import type { Machine } from "../../core/services/sources.ts";
+import {
+  firstOf,
+  type Location,
+  place,
+  project,
+  type Source,
+  serversAt,
+  user,
+} from "../../core/services/sources.ts";
 import {
   desktopData,
   dotConfig,
-  type Machine,
   pathFrom,
   programConfig,
   roaming,
   variable,
-} from "./machine.ts";
+} from "../lib/server-entry/machine.ts";
 import { continueServers, vscodeServers, zedServers } from "./readers.ts";
-import { firstOf, type Location, place, project, type Source, serversAt, user } from "./source.ts";
 
 const mcpServers = serversAt("mcpServers");
 

@@ -1,8 +1,9 @@
+import type { Machine } from "../../core/services/sources.ts";
+import { firstOf, type Location, place, type Source, serversAt, user } from "../../core/services/sources.ts";
+import { desktopData, dotConfig, localAppData, roaming } from "../lib/server-entry/machine.ts";
 import { agents } from "./clients-agents.ts";
 import { editors } from "./clients-editors.ts";
 import { dockerMcp } from "./docker-mcp.ts";
-import { desktopData, dotConfig, localAppData, type Machine, roaming } from "./machine.ts";
-import { firstOf, type Location, place, type Source, serversAt, user } from "./source.ts";
 
 const mcpServers = serversAt("mcpServers");
 const DESKTOP_FILE = "claude_desktop_config.json";

@@ -1,35 +1,20 @@
 import { GatewayError, type JsonObject } from "../../core/mod.ts";
-import { choose, type SourceWarning } from "./choose.ts";
-import { findFiles, nameOf, readObject } from "./find-files.ts";
-import type { Machine } from "./machine.ts";
-import { normalise } from "./normalise.ts";
-import type { Origin, Scope, ServerConfig } from "./server-config.ts";
-import type { Entries, Location, RawEntry, Source } from "./source.ts";
-
-/** What became of one file. */
-export interface CollectedFile {
-  readonly source: string;
-  readonly file: string;
-  readonly scope: Scope;
-  readonly status: "read" | "missing" | "broken";
-  /** How many servers it defines that can be used. */
-  readonly count: number;
-  /** Why it is broken: file, line and fault. */
-  readonly reason?: string;
-}
-
-/** Every server of all sources, and what was found on the way. */
-export interface Collected {
-  readonly servers: readonly ServerConfig[];
-  readonly files: readonly CollectedFile[];
-  readonly warnings: readonly SourceWarning[];
-}
-
-/** The options of {@link collect}. */
-export interface CollectOptions {
-  /** Where this gateway itself is reached, so that it does not import itself. */
-  readonly ownUrls?: readonly string[];
-}
+import type {
+  Collected,
+  CollectedFile,
+  CollectOptions,
+  Entries,
+  Location,
+  Machine,
+  Origin,
+  RawEntry,
+  ServerConfig,
+  Source,
+  SourceWarning,
+} from "../../core/services/sources.ts";
+import { findFiles, nameOf, readObject } from "../lib/server-entry/find-files.ts";
+import { normalise } from "../lib/server-entry/normalise.ts";
+import { choose } from "./choose.ts";
 
 /** One file that a source has, or would have. */
 interface Task {

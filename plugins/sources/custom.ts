@@ -1,8 +1,16 @@
 import { GatewayError, isJsonObject, type JsonObject } from "../../core/mod.ts";
+import type { Machine } from "../../core/services/sources.ts";
+import {
+  entriesIn,
+  mapEntries,
+  place,
+  type RawEntry,
+  type Reader,
+  type Source,
+} from "../../core/services/sources.ts";
+import { pathFrom } from "../lib/server-entry/machine.ts";
+import { fromServerJson } from "../lib/server-entry/server-json.ts";
 import { clients } from "./clients.ts";
-import { type Machine, pathFrom } from "./machine.ts";
-import { fromServerJson } from "./server-json.ts";
-import { entriesIn, mapEntries, place, type RawEntry, type Reader, type Source } from "./source.ts";
 
 /** A `server.json` of the MCP registry, as published or as the registry's API wraps it. */
 const registryServers: Reader = (data) => {
@@ -48,17 +56,22 @@ export const formats: readonly Source[] = [
   { name: "server-json", read: registryServers, locations: () => [] },
 ];
 
-/** A file that the config names. */
+/** A source that the config names. */
 export interface FileOption {
-  /** The name of a client, `custom` or `server-json`. */
+  /** The name of a client, `custom`, `server-json`, or the name or module path of a source of one's own. */
   readonly type: string;
-  readonly path: string;
+  /** The file to read. A source of one's own that knows where its files are needs none. */
+  readonly path?: string | undefined;
 }
 
-/** The source that reads one file a person named in the config. */
-export function fileSource({ type, path }: FileOption): Source {
-  const source = [...clients, ...formats].find((candidate) => candidate.name === type);
+/** Returns the source that the config names, built-in or given, for the file that it names. */
+export function fileSource({ type, path }: FileOption, own?: Source): Source {
+  const source = own ?? [...clients, ...formats].find((candidate) => candidate.name === type);
   if (!source) throw new GatewayError("CONFIG_INVALID", `There is no source "${type}".`);
+  if (path === undefined) {
+    if (own) return own;
+    throw new GatewayError("CONFIG_INVALID", `The source "${type}" needs a "path": the file to read.`);
+  }
   return {
     name: source.name,
     ...(source.dialect && { dialect: source.dialect }),

@@ -1,6 +1,5 @@
 import { dirname, join } from "node:path";
 import { isJsonObject, type JsonObject } from "../../core/mod.ts";
-import { dockerTemplate, dockerTemplates } from "./docker-template.ts";
 import {
   entriesIn,
   type Location,
@@ -9,7 +8,8 @@ import {
   type RawEntry,
   type Reader,
   type Source,
-} from "./source.ts";
+} from "../../core/services/sources.ts";
+import { dockerTemplate, dockerTemplates } from "./docker-template.ts";
 
 /** The servers a person has switched on, by what the catalogs say of them. */
 const switchedOn: Reader = (data, { beside }) => {

@@ -1,4 +1,4 @@
-import { objectAt } from "./source.ts";
+import { objectAt } from "../../core/services/sources.ts";
 
 const TEMPLATE = /\{\{([^{}]*)\}\}/g;
 

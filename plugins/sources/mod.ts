@@ -6,23 +6,28 @@
  */
 import * as v from "valibot";
 import { definePlugin, type PluginFactory } from "../../core/mod.ts";
+import type { Machine, Source } from "../../core/services/sources.ts";
+import { thisMachine } from "../lib/server-entry/machine.ts";
 import { clientNames, clients } from "./clients.ts";
-import { type Collected, type CollectOptions, collect } from "./collect.ts";
+import { collect } from "./collect.ts";
 import { type FileOption, fileSource, formats, inlineSource } from "./custom.ts";
-import { type Machine, thisMachine } from "./machine.ts";
-import type { Source } from "./source.ts";
 
-export type { SourceWarning } from "./choose.ts";
-export { clientNames, clients } from "./clients.ts";
-export {
-  type Collected,
-  type CollectedFile,
-  type CollectOptions,
-  collect,
-} from "./collect.ts";
-export { type FileOption, fileSource, inlineSource } from "./custom.ts";
-export { expandConnection } from "./expand.ts";
-export { type Machine, thisMachine } from "./machine.ts";
+export type {
+  Collected,
+  CollectedFile,
+  CollectOptions,
+  Dialect,
+  Entries,
+  Location,
+  Machine,
+  Place,
+  RawEntry,
+  ReadContext,
+  Reader,
+  Source,
+  Sources,
+  SourceWarning,
+} from "../../core/services/sources.ts";
 export {
   type Connection,
   definitionHash,
@@ -32,28 +37,19 @@ export {
   type Scope,
   type ServerConfig,
   type StdioConnection,
-} from "./server-config.ts";
+} from "../../core/services/sources.ts";
+export { expandConnection } from "../lib/server-entry/expand.ts";
+export { thisMachine } from "../lib/server-entry/machine.ts";
 export {
   type Answers,
   fromServerJson,
   type NeedKind,
   type ServerJsonOptions,
   type ServerNeed,
-} from "./server-json.ts";
-export type { Dialect, Entries, Location, Place, RawEntry, ReadContext, Reader, Source } from "./source.ts";
-
-/** The sources of a gateway. */
-export interface Sources {
-  /** Reads all of them anew. Never rejects. */
-  collect(options?: CollectOptions): Promise<Collected>;
-}
-
-declare module "../../core/gateway.ts" {
-  interface Services {
-    /** Offered by the plugin `sources`. */
-    sources?: Sources;
-  }
-}
+} from "../lib/server-entry/server-json.ts";
+export { clientNames, clients } from "./clients.ts";
+export { collect } from "./collect.ts";
+export { type FileOption, fileSource, inlineSource } from "./custom.ts";
 
 /** The options of {@link sources}. */
 export interface SourcesOptions {
@@ -74,7 +70,19 @@ const options = v.strictObject({
   clients: v.optional(v.union([v.literal("all"), v.array(v.picklist(clientNames))]), []),
   sources: v.optional(
     v.array(
-      v.strictObject({ type: v.picklist(fileTypes), path: v.pipe(v.string(), v.minLength(1, "a path")) }),
+      v.pipe(
+        v.strictObject({
+          type: v.union(
+            [v.picklist(fileTypes), v.pipe(v.string(), v.regex(/[./]/))],
+            'the name of a client, "custom", "server-json", or the path of a source',
+          ),
+          path: v.optional(v.pipe(v.string(), v.minLength(1, "a path"))),
+        }),
+        v.forward(
+          v.check(({ type, path }) => path !== undefined || !fileTypes.includes(type), "a path"),
+          ["path"],
+        ),
+      ),
     ),
     [],
   ),
@@ -90,16 +98,37 @@ type Chosen = Required<Omit<SourcesOptions, "machine">> & Pick<SourcesOptions, "
 /** Lets other plugins collect every server there is. What the config says comes before what clients say. */
 export const sources: PluginFactory<"sources", SourcesOptions, Chosen> = definePlugin({
   name: "sources",
+  uses: [],
+  provides: ["sources"],
   keys: ["servers", "mcpServers", "sources"],
   options: options as v.GenericSchema<SourcesOptions, Chosen>,
   setup(gateway, { clients: chosen, sources: files, servers, mcpServers, machine }) {
-    const all: readonly Source[] = [
-      inlineSource(servers, mcpServers, gateway.configFile),
-      ...files.map(fileSource),
-      ...clients.filter(({ name }) => chosen === "all" || chosen.includes(name)),
-    ];
-    gateway.services.sources = {
-      collect: (collectOptions) => collect(all, machine ?? thisMachine(), collectOptions),
+    const inline = inlineSource(servers, mcpServers, gateway.configFile);
+    const chosenClients = clients.filter(({ name }) => chosen === "all" || chosen.includes(name));
+    let loading: Promise<readonly Source[]> | undefined;
+    const loadNamed = (): Promise<readonly Source[]> => {
+      loading ??= Promise.all(
+        files.map(async (file) =>
+          fileSource(
+            file,
+            fileTypes.includes(file.type) ? undefined : await gateway.driver("source", file.type),
+          ),
+        ),
+      );
+      return loading;
+    };
+    gateway.provide("sources", {
+      async collect(collectOptions) {
+        const registered = gateway.drivers("source").values();
+        const all = [inline, ...(await loadNamed()), ...registered, ...chosenClients];
+        return collect(all, machine ?? thisMachine(), collectOptions);
+      },
+    });
+    // A module that cannot be loaded ends the start.
+    return {
+      async ready() {
+        await loadNamed();
+      },
     };
   },
 });

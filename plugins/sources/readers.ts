@@ -1,6 +1,6 @@
 import { basename, extname } from "node:path";
 import { isJsonObject, type JsonObject } from "../../core/mod.ts";
-import { entriesIn, mapEntries, objectAt, type Reader, stringsIn } from "./source.ts";
+import { entriesIn, mapEntries, objectAt, type Reader, stringsIn } from "../../core/services/sources.ts";
 
 /** VS Code: servers, and what they ask a person for. */
 export const vscodeServers: Reader = (data) => ({

@@ -1,10 +1,10 @@
 import { join, resolve } from "node:path";
 import { GatewayError } from "../../core/mod.ts";
-import { codeOf, namesIn } from "./_files.ts";
-import { createGroup, type Group, nameOf } from "./_group.ts";
-import type { StateRecord } from "./_record.ts";
-import { encode } from "./_value.ts";
-import { STATE_UNAVAILABLE, type StateEntry, type StateStore, tooBusy } from "./store.ts";
+import { STATE_UNAVAILABLE, type StateEntry, type StateStore, tooBusy } from "../../core/services/state.ts";
+import { codeOf, namesIn } from "../lib/files.ts";
+import { encodeState } from "../lib/memory-store.ts";
+import { createGroup, type Group, nameOf } from "./group.ts";
+import type { StateRecord } from "./record.ts";
 
 /** As many as may get in between before something must be wrong. */
 const MAX_TRIES = 1_000;
@@ -80,7 +80,7 @@ export function fileStore(folder: string): StateStore {
       }),
 
     async setIfAbsent(key, value) {
-      const text = encode(value);
+      const text = encodeState(value);
       return attempt("written", async () => {
         // Asked first, because a try costs several syncs of the disk.
         if (await load(key)) return false;
@@ -89,7 +89,7 @@ export function fileStore(folder: string): StateStore {
     },
 
     async replace(key, value, expected) {
-      const text = encode(value);
+      const text = encodeState(value);
       return change(key, expected, (group, current) =>
         current ? group.move(current, text) : group.create(key, text),
       );

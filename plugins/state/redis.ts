@@ -1,13 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { isJsonObject, type JsonObject } from "../../core/mod.ts";
-import type { Clock } from "../guard/clock.ts";
-import type { RateLimiter } from "../guard/rate.ts";
-import { redisCommons } from "./_redis-commons.ts";
-import { redisLimiter } from "./_redis-limiter.ts";
-import { type RedisLink, redisLink } from "./_redis-link.ts";
-import { decode, encode } from "./_value.ts";
-import type { Commons } from "./commons.ts";
-import type { StateEntry, StateStore } from "./store.ts";
+import type { SharedState, StateEntry, StateStore } from "../../core/services/state.ts";
+import type { Clock } from "../lib/clock.ts";
+import { decodeState, encodeState } from "../lib/memory-store.ts";
+import type { RateLimiter } from "../lib/rate.ts";
+import { openRedisConnection, type RedisConnection } from "./redis-connection.ts";
+import { redisLimiter } from "./redis-limiter.ts";
+import { redisShared } from "./redis-shared.ts";
 
 /** How state is kept in Redis. */
 export interface RedisStoreOptions {
@@ -20,9 +19,7 @@ export interface RedisStoreOptions {
 /** A store in Redis. */
 export interface RedisStore extends StateStore {
   readonly clock: Clock;
-  readonly commons: Commons;
-  /** Counts for all gateways that share the Redis. */
-  readonly limiter: RateLimiter;
+  readonly shared: SharedState & { readonly limiter: RateLimiter };
   /** Whether Redis is there; rejects where it is, and may throw keys away. */
   isThere(): Promise<boolean>;
 }
@@ -48,39 +45,38 @@ return redis.call("DEL", KEYS[1])`;
  */
 export function redisStore(url: string, options: RedisStoreOptions = {}): RedisStore {
   const { prefix = "toolpipe:", timeoutMs = 250 } = options;
-  const link = redisLink({ url, timeoutMs });
-  const commons = redisCommons({ link, url, prefix });
+  const connection = openRedisConnection({ url, timeoutMs });
+  const limiter = redisLimiter(connection, `${prefix}rate:`);
+  const shared = redisShared({ connection, url, prefix, limiter });
   const placeOf = (key: string): string => `${prefix}state:${encodeKey(key)}`;
-  const versioned = (value: JsonObject): string => randomUUID() + encode(value);
+  const versioned = (value: JsonObject): string => randomUUID() + encodeState(value);
 
   return {
-    manyMachines: true,
-    commons,
-    clock: { wall: link.now, steady: link.now, boot: "redis" },
-    limiter: redisLimiter(link, `${prefix}rate:`),
-    isThere: () => link.isThere(),
-    get: (key) => link.run("read", async (redis) => entryOf(key, await redis.get(placeOf(key)))),
+    shared: { ...shared, limiter },
+    clock: { wall: connection.now, steady: connection.now, boot: "redis" },
+    isThere: () => connection.isThere(),
+    get: (key) => connection.run("read", async (redis) => entryOf(key, await redis.get(placeOf(key)))),
     async setIfAbsent(key, value) {
       const text = versioned(value);
-      return link.run("written", async (redis) => (await redis.set(placeOf(key), text, "NX")) === "OK");
+      return connection.run("written", async (redis) => (await redis.set(placeOf(key), text, "NX")) === "OK");
     },
     async replace(key, value, expected = "") {
       const text = versioned(value);
-      return link.run(
+      return connection.run(
         "written",
         async (redis) => (await redis.eval(REPLACE, 1, placeOf(key), text, expected)) === 1,
       );
     },
     delete: (key, expected = "") =>
-      link.run("written", async (redis) => (await redis.eval(DELETE, 1, placeOf(key), expected)) === 1),
+      connection.run("written", async (redis) => (await redis.eval(DELETE, 1, placeOf(key), expected)) === 1),
     async list(wanted) {
       // Half of a character at its end is found as the beginning of a whole one.
       const whole = wanted.replace(/[\ud800-\udbff]$/, "");
-      const places = await found(link, `${placeOf(whole).replace(/[\\*?[\]]/g, "\\$&")}*`);
+      const places = await found(connection, `${placeOf(whole).replace(/[\\*?[\]]/g, "\\$&")}*`);
       const entries: StateEntry[] = [];
       for (let start = 0; start < places.length; start += AT_ONCE) {
         const some = places.slice(start, start + AT_ONCE);
-        const texts = await link.run("read", (redis) => redis.mget(some));
+        const texts = await connection.run("read", (redis) => redis.mget(some));
         for (const [index, text] of texts.entries()) {
           const entry = entryOf(decodeKey((some[index] ?? "").slice(placeOf("").length)), text);
           if (entry?.key.startsWith(wanted)) entries.push(entry);
@@ -89,19 +85,19 @@ export function redisStore(url: string, options: RedisStoreOptions = {}): RedisS
       return entries.toSorted((a, b) => (a.key < b.key ? -1 : 1));
     },
     async close() {
-      await commons.close();
-      await link.close();
+      await shared.close();
+      await connection.close();
     },
   };
 }
 
 /** Step by step, since there may be very many. The same key may be found more than once while others are set. */
-async function found(link: RedisLink, pattern: string): Promise<string[]> {
+async function found(connection: RedisConnection, pattern: string): Promise<string[]> {
   const places = new Set<string>();
   let cursor = "0";
   do {
     const from = cursor;
-    const [next, some] = await link.run("read", (redis) =>
+    const [next, some] = await connection.run("read", (redis) =>
       redis.scan(from, "MATCH", pattern, "COUNT", AT_ONCE),
     );
     for (const place of some) places.add(place);
@@ -122,7 +118,7 @@ function decodeKey(text: string): string {
 function entryOf(key: string, text: string | null): StateEntry | undefined {
   if (text === null) return undefined;
   try {
-    const value = decode(text.slice(VERSION));
+    const value = decodeState(text.slice(VERSION));
     return isJsonObject(value) ? { key, value, version: text.slice(0, VERSION) } : undefined;
   } catch {
     // Somebody else wrote it.

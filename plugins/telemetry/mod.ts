@@ -8,17 +8,17 @@ import {
   type SettledCall,
   version,
 } from "../../core/mod.ts";
-import { labelsOf } from "../metrics/call-labels.ts";
-import type {} from "../upstreams/implied-tool.ts";
-import { type TraceContext, traceContextIn } from "./trace-context.ts";
+import type {} from "../../core/services/servers.ts";
+import type { TraceContext } from "../../core/services/telemetry.ts";
+import { getCallLabels } from "../lib/call-labels.ts";
+import { traceContextIn } from "../lib/trace-context.ts";
 
+export type { Telemetry, TraceContext } from "../../core/services/telemetry.ts";
 export {
   metaWithContext,
-  type Telemetry,
-  type TraceContext,
   traceContextIn,
   withTraceHeaders,
-} from "./trace-context.ts";
+} from "../lib/trace-context.ts";
 
 /** What of the OpenTelemetry API is used. Not shown to others: their compilers may not find it. */
 type OpenTelemetryApi = Pick<
@@ -57,6 +57,8 @@ interface Traced {
  */
 export const telemetry: PluginFactory<"telemetry", TelemetryOptions, Settings> = definePlugin({
   name: "telemetry",
+  uses: [],
+  provides: ["telemetry"],
   // First, so that what other plugins do is part of the span.
   order: "pre",
   options: options as v.GenericSchema<TelemetryOptions, Settings>,
@@ -65,7 +67,7 @@ export const telemetry: PluginFactory<"telemetry", TelemetryOptions, Settings> =
       baggage && own !== undefined ? { ...rest, baggage: own } : rest;
     const api = (await load()) as OpenTelemetryApi | undefined;
     if (!api) {
-      gateway.services.telemetry = { contextOf: ({ meta }) => passable(traceContextIn(meta)) };
+      gateway.provide("telemetry", { getContext: ({ meta }) => passable(traceContextIn(meta)) });
       return;
     }
     const { context, propagation, trace, SpanKind, SpanStatusCode } = api;
@@ -80,8 +82,8 @@ export const telemetry: PluginFactory<"telemetry", TelemetryOptions, Settings> =
     });
     const traced = new Map<string, Traced>();
 
-    gateway.services.telemetry = {
-      contextOf(call) {
+    gateway.provide("telemetry", {
+      getContext(call) {
         const own = traced.get(call.id);
         const carrier: Record<string, string> = {};
         if (own) propagation.inject(own.context, carrier);
@@ -89,7 +91,7 @@ export const telemetry: PluginFactory<"telemetry", TelemetryOptions, Settings> =
         // Where no SDK is at work nothing is injected, and what came goes on.
         return passable(injected.traceparent === undefined ? traceContextIn(call.meta) : injected);
       },
-    };
+    });
     return {
       resolve(call) {
         const above = call.parent && traced.get(call.parent.id);
@@ -120,7 +122,7 @@ export const telemetry: PluginFactory<"telemetry", TelemetryOptions, Settings> =
         traced.delete(call.id);
         active.add(-1);
         end(call, own.span);
-        const { server, outcome } = labelsOf(call);
+        const { server, outcome } = getCallLabels(call);
         const attributes = { "mcp.method.name": methodOf(call), "toolpipe.server": server };
         seconds.record(
           call.durationMs / 1_000,
@@ -135,7 +137,7 @@ export const telemetry: PluginFactory<"telemetry", TelemetryOptions, Settings> =
 
     /** Names and codes only: neither arguments nor results, nor what an error says. */
     function end(call: SettledCall, span: Span): void {
-      const { server, outcome, stage, via } = labelsOf(call);
+      const { server, outcome, stage, via } = getCallLabels(call);
       if (call.tool) {
         const { id, server: target, request } = call.tool;
         span.updateName(request ? `${request} ${target}` : `${TOOLS_CALL} ${id}`);

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../core/mod.ts";
-import { normalForm } from "./_normal-form.ts";
-import type { TypeEmitter } from "./emitter.ts";
+import type { TypeEmitter } from "../../core/services/emitter.ts";
+import { normalForm } from "./normal-form.ts";
 
 /** The options of {@link normalise}. */
 export interface NormaliseOptions {

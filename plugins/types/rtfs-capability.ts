@@ -1,6 +1,6 @@
-import { rtfsName, rtfsText } from "./_rtfs-text.ts";
-import type { CapabilityManifest, CapabilityProvider } from "./manifest.ts";
+import type { CapabilityManifest, CapabilityProvider } from "../../core/services/emitter.ts";
 import { printRtfsType } from "./rtfs-print.ts";
+import { rtfsName, rtfsText } from "./rtfs-text.ts";
 import { rtfsType } from "./rtfs-type.ts";
 
 /** Writes a tool as a capability of RTFS. Nothing that its server says of it can end a text early. */

@@ -1,5 +1,5 @@
-import { type Form, invalid, readForm } from "./_rtfs-forms.ts";
-import type { CapabilityManifest, CapabilityProvider } from "./manifest.ts";
+import type { CapabilityManifest, CapabilityProvider } from "../../core/services/emitter.ts";
+import { type Form, invalid, readForm } from "./rtfs-forms.ts";
 import { type RtfsEntry, type RtfsType, type RtfsWord, rtfsWords } from "./rtfs-print.ts";
 
 /** A capability as a file of RTFS tells it. */

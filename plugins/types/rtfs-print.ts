@@ -1,4 +1,4 @@
-import { rtfsName } from "./_rtfs-text.ts";
+import { rtfsName } from "./rtfs-text.ts";
 
 /** The types of RTFS that are one word. */
 export const rtfsWords = ["string", "int", "float", "bool", "any", "never"] as const;

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from "../../core/mod.ts";
-import { normalForm } from "./_normal-form.ts";
-import { ANY, allOf, unionOf, word } from "./_rtfs-join.ts";
-import { isNothing, propertiesOf, resolveRef, schemasIn, typesOf, valuesOf } from "./_schema.ts";
+import { isNothing, propertiesOf, resolveRef, schemasIn, typesOf, valuesOf } from "../lib/schema/schema.ts";
+import { normalForm } from "./normal-form.ts";
+import { ANY, allOf, unionOf, word } from "./rtfs-join.ts";
 import type { RtfsEntry, RtfsType } from "./rtfs-print.ts";
 
 /*

@@ -1,4 +1,4 @@
-import type { TypeEmitter } from "./emitter.ts";
+import type { TypeEmitter } from "../../core/services/emitter.ts";
 import { printCapability } from "./rtfs-capability.ts";
 import { printRtfsType } from "./rtfs-print.ts";
 import { rtfsType } from "./rtfs-type.ts";

@@ -1,9 +1,9 @@
 import { isJsonObject, type JsonObject } from "../../core/mod.ts";
-import { normalForm } from "./_normal-form.ts";
-import { resolveRef, schemasIn, valuesOf } from "./_schema.ts";
-import { kindText, typeWriter } from "./_ts-render.ts";
-import { docComment, typeName } from "./_ts-text.ts";
-import type { TypeEmitter } from "./emitter.ts";
+import type { TypeEmitter } from "../../core/services/emitter.ts";
+import { resolveRef, schemasIn, valuesOf } from "../lib/schema/schema.ts";
+import { normalForm } from "./normal-form.ts";
+import { kindText, typeWriter } from "./ts-render.ts";
+import { docComment, typeName } from "./ts-text.ts";
 
 /** References multiply what few schemas say: they are followed this far within each other, or else less far. */
 const HOPS = [60, 4, 2, 1];

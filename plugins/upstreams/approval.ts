@@ -1,14 +1,15 @@
-import { type Gateway, GatewayError } from "../../core/mod.ts";
-import type {} from "../approvals.ts";
-import { definitionHash, placeOf, type ServerConfig } from "../sources/server-config.ts";
-import type { Held } from "./server-status.ts";
+import { type Gateway, GatewayError, type JsonObject } from "../../core/mod.ts";
+import type { ApprovalKind, PendingApproval } from "../../core/services/approvals.ts";
+import type { Held, ServerStatus } from "../../core/services/servers.ts";
+import { definitionHash, placeOf, type ServerConfig } from "../../core/services/sources.ts";
 
-/** What stands in the store of approvals for a server: two projects may each have one of the same name. */
-export function approvalOf(config: ServerConfig): { kind: string; name: string; hash: string } {
-  return { kind: "server", name: placeOf(config), hash: definitionHash(config) };
-}
+/** The kind of approval that a server of a project file needs. */
+const KIND = "server";
 
-/** Whoever can write into a project could otherwise run commands and read variables of whoever opens it. */
+/**
+ * Gives the reason not to connect to a server, if there is one. A server of a project file needs approval: without it,
+ * anyone who can write to the project could run commands and read variables of everyone who opens it.
+ */
 export async function holdBack(gateway: Gateway, config: ServerConfig): Promise<Held | undefined> {
   const where = config.origin.file ?? config.origin.source;
   if (config.disabled) return { status: "disconnected", reason: `It is switched off in ${where}.` };
@@ -23,23 +24,81 @@ export async function holdBack(gateway: Gateway, config: ServerConfig): Promise<
 
 async function whyNotApproved(gateway: Gateway, config: ServerConfig): Promise<string | undefined> {
   const { approvals } = gateway.services;
-  const { kind, name, hash } = approvalOf(config);
+  const [name, hash] = [placeOf(config), definitionHash(config)];
   try {
-    const standing = await approvals?.status(kind, name, hash);
-    if (standing === "approved") return undefined;
-    await approvals?.request(kind, name, hash, summaryOf(config));
-    return standing === "changed"
+    const status = await approvals?.status(KIND, name, hash);
+    if (status === "approved") return undefined;
+    await approvals?.request(KIND, name, hash, toSummary(config));
+    return status === "changed"
       ? "its definition has changed since it was approved"
-      : "nobody has approved it yet";
+      : "it has not been approved yet";
   } catch (thrown) {
-    // The other servers need no approval, so they go on.
+    // Servers that need no approval are not affected.
     gateway.report(GatewayError.from(thrown, "The approvals could not be read."));
-    return "whether it was approved cannot be found out";
+    return "its approval could not be read";
   }
 }
 
-/** What would be used, without what may be secret: arguments, the values of variables, and what a URL holds besides a place. */
-function summaryOf({ connection }: ServerConfig): string {
+/** Lists, approves and revokes servers of project files. */
+export function createServerApprovals({ services }: Gateway): ApprovalKind {
+  const statusOf = (id: string): ServerStatus | undefined => services.servers?.status(id);
+  return {
+    async pending() {
+      const items: PendingApproval[] = [];
+      for (const { name, status: state, config, reason } of services.servers?.statuses() ?? []) {
+        if (state !== "needs-approval") continue;
+        const { shownDefinition } = await import("../lib/terminal/definition.ts");
+        const hash = definitionHash(config);
+        const status = await services.approvals?.status(KIND, placeOf(config), hash).catch(() => {});
+        // Approved, and about to be connected.
+        if (status === "approved") continue;
+        items.push({
+          kind: KIND,
+          id: name,
+          status: status === "changed" ? "changed" : "pending",
+          hash,
+          summary: toSummary(config),
+          reason,
+          details: shownDefinition(config) as unknown as JsonObject,
+        });
+      }
+      return items;
+    },
+    async approve(items) {
+      for (const { id, hash } of items) {
+        const config = statusOf(id)?.config;
+        if (!config) continue;
+        await services.approvals?.approve(KIND, placeOf(config), hash);
+        // Not awaited: a server may take long to start.
+        void services.servers?.recheck(id).catch(() => {});
+      }
+      return items;
+    },
+    async revoke(id) {
+      const name = await findApproved(id);
+      return name !== undefined && (await services.approvals?.revoke(KIND, name)) ? name : undefined;
+    },
+  };
+
+  /** Finds the stored name of an approved server, which may be gone from its file, or the file with it. */
+  async function findApproved(id: string): Promise<string | undefined> {
+    const names = ((await services.approvals?.list()) ?? [])
+      .filter(({ kind, approved }) => kind === KIND && approved)
+      .map(({ name }) => name);
+    const config = statusOf(id)?.config;
+    const own = config && placeOf(config);
+    if (own !== undefined && names.includes(own)) return own;
+    const found = names.filter((name) => name === id || name.startsWith(`${id} in `));
+    if (found.length <= 1) return found[0];
+    throw new GatewayError(
+      "CONFIG_INVALID",
+      `Several servers "${id}" are approved. Name the one you mean: ${found.map((name) => `"${name}"`).join(", ")}.`,
+    );
+  }
+}
+
+/** Leaves out what may be secret: arguments, the values of variables, and the user, query and fragment of a URL. */
+function toSummary({ connection }: ServerConfig): string {
   if (connection.type !== "stdio") {
     return `A server at ${connection.url.replace(/^(\w+:\/\/)[^/]*@/, "$1").replace(/[?#].*$/s, "")}`;
   }

@@ -10,57 +10,55 @@ import {
   type PluginFactory,
   type Tool,
 } from "../../core/mod.ts";
-import type { Collected } from "../sources/collect.ts";
-import type { ServerConfig } from "../sources/server-config.ts";
-import { metaWithContext } from "../telemetry/trace-context.ts";
-import type {} from "../timeout.ts";
-import { lostCall } from "./_lost-call.ts";
-import { memberOf } from "./_member-of.ts";
-import { ToolCall } from "./_tool-call.ts";
-import { CONNECT_FAILED, NEEDS_APPROVAL, NEEDS_AUTH } from "./errors.ts";
-import { createFleet, type Fleet } from "./fleet.ts";
-import { answerTo } from "./implied-tool.ts";
-import { throughQuestions } from "./questions.ts";
-import type { ServerState } from "./server-status.ts";
-import { createService } from "./service.ts";
+import type { ServerState } from "../../core/services/servers.ts";
+import { CONNECT_FAILED, NEEDS_APPROVAL, NEEDS_AUTH } from "../../core/services/servers.ts";
+import type { Collected, ServerConfig } from "../../core/services/sources.ts";
+import { metaWithContext } from "../lib/trace-context.ts";
+import { createServerApprovals, holdBack } from "./approval.ts";
+import { sendWithInput } from "./input-requests.ts";
+import { createPool } from "./pool.ts";
+import { sendRequest } from "./request-tool.ts";
 import { createSnapshot } from "./snapshot.ts";
+import { ToolCall, toOutcomeError } from "./tool-call.ts";
 
-export { approvalOf } from "./approval.ts";
-export { impliedTool } from "./implied-tool.ts";
-export type { ServerState, ServerStatus } from "./server-status.ts";
-export type { OfferListener, Upstreams } from "./service.ts";
 export type {
   Listing,
+  ServerEvents,
+  ServerHandle,
+  ServerState,
+  ServerStatus,
+  Servers,
   Upstream,
   UpstreamCallOptions,
+  UpstreamDriver,
   UpstreamEvents,
   UpstreamInfo,
   UpstreamMethod,
   UpstreamRequestOptions,
-} from "./upstream.ts";
+} from "../../core/services/servers.ts";
 
-/** A file that defines servers cannot be read; the others are. */
+/** A file that defines servers cannot be read; the other files are used. */
 export const SOURCE_BROKEN: ErrorKind = defineError("SOURCE_BROKEN", {
   spec: "CONFIGURATION_ERROR",
   exit: 2,
 });
-/** A server is not used as it is defined: another one has its name, say. */
+/** A server is not used as it is defined, for example because another one has its name. */
 export const SOURCE_DOUBTFUL: ErrorKind = defineError("SOURCE_DOUBTFUL", {
   spec: "CONFIGURATION_ERROR",
   exit: 2,
 });
 
-/** The options of {@link upstreams}. */
+/** Options for the upstreams plugin. */
 export interface UpstreamsOptions {
-  /** Whether the catalog is remembered from one start to the next, if the plugin `cache` is there; false by default. */
+  /** Whether listings are cached from one start to the next, if there is a cache; false by default. */
   readonly useCache?: boolean;
-  /** Which servers are asked for their tools at the start: those whose answer is too old, those never seen, or none. */
+  /** Servers that are listed at the start: those whose listing is old, those without one, or none; "stale" by default. */
   readonly discover?: "stale" | "missing" | "none";
-  /** A connection nobody uses is closed after this long; 5 minutes by default. */
+  /** Time without use after which a connection is closed; 5 minutes by default. */
   readonly idleMs?: number;
-  /** Calls at once to one server; 16 by default. */
+  /** Calls in flight to one server; 16 by default. */
   readonly concurrency?: number;
-  /** Servers that are asked for their tools at once; 5 by default. */
+  /** Servers that are listed at once; 5 by default. */
   readonly maxParallelDiscoveries?: number;
 }
 
@@ -74,11 +72,11 @@ const options = v.strictObject({
 });
 
 const HOUR_MS = 3_600_000;
-/** The longest that a timer can hold. */
-const NEVER_MS = 2 ** 31 - 1;
+/** The longest delay that a timer takes. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** What a call of a server fails with that could not be asked what it has. */
-const unusable: Readonly<Partial<Record<ServerState, ErrorKind>>> = {
+/** Errors of a call to a server whose tools are unknown, by the state of the server. */
+const stateErrors: Readonly<Partial<Record<ServerState, ErrorKind>>> = {
   error: CONNECT_FAILED,
   "needs-approval": NEEDS_APPROVAL,
   "needs-auth": NEEDS_AUTH,
@@ -92,90 +90,82 @@ export const upstreams: PluginFactory<
 > = definePlugin({
   name: "upstreams",
   order: "post",
-  needs: ["sources", "approvals"],
+  uses: ["sources", "approvals", "cache?", "telemetry?", "clients?"],
+  provides: ["servers"],
   options: options as v.GenericSchema<UpstreamsOptions, Required<UpstreamsOptions>>,
   setup(gateway, { useCache, discover, idleMs, concurrency, maxParallelDiscoveries }) {
-    let fleet: Fleet | undefined;
-    const service = createService(gateway, () => fleet);
-    gateway.services.upstreams = service;
+    const { cache } = gateway.services;
+    const pool = createPool({
+      gateway,
+      snapshot: useCache && cache ? createSnapshot(cache, gateway.configFile ?? process.cwd()) : undefined,
+      freshMs: cache?.ttlMs ?? HOUR_MS,
+      idleMs,
+      concurrency,
+      maxParallel: maxParallelDiscoveries,
+      async connect(config, attempt) {
+        // Loaded with the first connection: a start with cached listings opens none.
+        const { connectServer } = await import("./connect-server.ts");
+        return connectServer(config, gateway, attempt);
+      },
+      check: (config) => holdBack(gateway, config),
+    });
+    gateway.provide("servers", pool);
+    gateway.register("approval", "server", createServerApprovals(gateway));
     return {
       async ready() {
-        const { cache, sources } = gateway.services;
-        const collected = (await sources?.collect()) ?? { servers: [], files: [], warnings: [] };
-        reportOn(gateway, collected);
-        const owner = gateway.configFile ?? process.cwd();
-        fleet = createFleet({
-          gateway,
-          members: await Promise.all(collected.servers.map((config) => memberOf(gateway, config))),
-          snapshot: useCache && cache ? createSnapshot(cache, owner) : undefined,
-          freshMs: cache?.ttlMs ?? HOUR_MS,
-          idleMs,
-          concurrency,
-          maxParallel: maxParallelDiscoveries,
-          ...service.telling,
-        });
-        await fleet.restore();
-        // In the background: no one waits for a server that is slow or dead.
-        if (discover !== "none") void fleet.discover(discover);
+        const collected = await gateway.services.sources.collect();
+        reportProblems(gateway, collected);
+        await pool.start(collected.servers);
+        // In the background: the start does not wait for a slow or dead server.
+        if (discover !== "none") void pool.discover(discover);
       },
       "tool:discover"(tool) {
-        if (!tool.builtin) applyDefinition(tool, fleet?.status(tool.server)?.config);
+        if (!tool.builtin) applyDefinition(tool, pool.status(tool.server)?.config);
       },
       resolve(call) {
-        // The first call may come before its server has said what it has. Then it is asked, and waited for.
-        return call.tool || gateway.catalog.tool(call.toolId) ? undefined : look(call);
-      },
-      policy({ tool }) {
-        // Where there are no rules, nobody else would keep it from being called.
-        if (tool?.enabled === false && !tool.builtin && fleet?.link(tool.server)) {
-          throw new GatewayError(
-            "DENIED",
-            `"${tool.id}" is disabled. ${tool.disabledBecause ?? ""}`.trimEnd(),
-          );
-        }
+        // The first call may come before its server is listed. Then the call waits for the listing.
+        return call.tool || gateway.catalog.tool(call.toolId) ? undefined : waitForListing(call);
       },
       execute(call, next) {
-        // A server may have the name of the gateway's own tools; it does not get their calls for that.
-        const link = call.tool && !call.tool.builtin && fleet?.link(call.tool.server);
-        if (!call.tool || !link) return next();
-        // Where calls are timed, that is also where progress may prolong them: nothing here may end them first.
-        const timeoutMs = gateway.services.timeouts
-          ? NEVER_MS
-          : fleet?.status(call.tool.server)?.config.callTimeoutMs;
         const { tool, args } = call;
-        const meta = metaWithContext(call.meta, gateway.services.telemetry?.contextOf(call));
+        // A server may have the same name as the gateway's own tools; their calls do not go to it.
+        const connection = tool && !tool.builtin && pool.connection(tool.server);
+        if (!tool || !connection) return next();
+        // With the plugin `timeout`, progress may prolong a call: no other limit may end the call first.
+        const timeoutMs = call.isTimed ? MAX_TIMER_MS : pool.status(tool.server)?.config.callTimeoutMs;
+        const meta = metaWithContext(call.meta, gateway.services.telemetry?.getContext(call));
         const options = new ToolCall(call, tool.server, meta, timeoutMs, gateway.services.clients);
         const send = (input: CallInput | undefined) =>
           tool.request
-            ? answerTo(link, tool.request, args, options.with(input))
-            : link.call(tool.name, args, options.with(input));
-        return throughQuestions(send, options).then(
+            ? sendRequest(connection, tool.request, args, options.with(input))
+            : connection.call(tool.name, args, options.with(input));
+        return sendWithInput(send, options).then(
           (result) => {
             call.result = result;
           },
-          (thrown) => Promise.reject(lostCall(call, tool, thrown)),
+          (thrown) => Promise.reject(toOutcomeError(call, thrown)),
         );
       },
-      close: () => fleet?.close(),
+      close: () => pool.close(),
     };
 
-    async function look(call: Call): Promise<void> {
+    async function waitForListing(call: Call): Promise<void> {
       const server = call.toolId.slice(0, Math.max(0, call.toolId.indexOf(":")));
-      const before = fleet?.status(server);
+      const before = pool.status(server);
       if (!before) return;
-      // What it has said may still be on its way into the catalog.
-      if (before.listedAt !== undefined) return service.published(server);
-      // One that has just failed is not started again for every call.
-      if (before.status !== "error" || fleet?.link(server)?.retryInMs === 0) await fleet?.ask(server);
-      const after = fleet?.status(server);
-      const kind = after && after.listedAt === undefined ? unusable[after.status] : undefined;
+      // The listing may still be on its way into the catalog.
+      if (before.listedAt !== undefined) return pool.settled(server);
+      // A server that has just failed is not started again for every call.
+      if (before.status !== "error" || pool.connection(server)?.retryInMs === 0) await pool.list(server);
+      const after = pool.status(server);
+      const kind = after && after.listedAt === undefined ? stateErrors[after.status] : undefined;
       if (kind) throw new GatewayError(kind, after?.reason ?? "", { data: { server } });
     }
   },
 });
 
-/** What was found on the way to the servers, for whoever listens. */
-function reportOn(gateway: Gateway, { files, warnings }: Pick<Collected, "files" | "warnings">): void {
+/** Reports the problems that the sources have found. */
+function reportProblems(gateway: Gateway, { files, warnings }: Pick<Collected, "files" | "warnings">): void {
   for (const { status, file, reason = "It cannot be read." } of files) {
     if (status === "broken") gateway.report(new GatewayError(SOURCE_BROKEN, reason, { data: { file } }));
   }
@@ -184,7 +174,7 @@ function reportOn(gateway: Gateway, { files, warnings }: Pick<Collected, "files"
   }
 }
 
-/** A definition may allow or forbid tools of its server. */
+/** Disables a tool that the definition of its server does not allow. */
 function applyDefinition(tool: Tool, config: ServerConfig | undefined): void {
   const { include, exclude } = config?.tools ?? {};
   const forbidden = exclude?.includes(tool.name) || (include && !include.includes(tool.name));

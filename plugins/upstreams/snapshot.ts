@@ -1,38 +1,38 @@
 import { createHash } from "node:crypto";
 import * as v from "valibot";
 import { isJsonObject, type JsonObject, type ToolDefinition } from "../../core/mod.ts";
-import type { Cache } from "../cache/mod.ts";
-import type { Listing, UpstreamInfo } from "./upstream.ts";
+import type { Cache } from "../../core/services/cache.ts";
+import type { Listing, UpstreamInfo } from "../../core/services/servers.ts";
 
-/** What is remembered of a server from one start to the next. */
-export interface Remembered {
-  /** The definition it was listed under; another one makes this worthless. */
+/** A server's listing as it is kept from one start to the next. */
+export interface CachedListing {
+  /** Hash of the definition that it was listed under; another definition makes it worthless. */
   readonly hash: string;
   readonly savedAt: number;
   readonly info: UpstreamInfo;
   readonly listing: Listing;
-  /** What its handshake came to, so that the next one is shorter. */
+  /** Result of the handshake, which makes the next one shorter. */
   readonly prior?: unknown;
 }
 
-/** The catalog on disk. One value for all servers: a thousand files would take longer to read than to parse. */
-export interface Snapshot {
-  /** What is remembered, by whatever it was kept under. */
-  load(): Promise<ReadonlyMap<string, Remembered>>;
-  /** Keeps what a server said; it is written a moment later, together with what else came in. */
-  keep(server: string, remembered: Remembered): void;
-  /** Writes what is not written yet, and waits for what is being written. */
+/** The listings of all servers in the cache, as one value: a thousand files would take longer to read than to parse. */
+export interface CatalogSnapshot {
+  /** Reads the listings, by the key that they were set under. */
+  load(): Promise<ReadonlyMap<string, CachedListing>>;
+  /** Sets the listing of a server. It is written a moment later, together with others. */
+  set(server: string, listing: CachedListing): void;
+  /** Writes pending changes and waits until they are written. */
   flush(): Promise<void>;
 }
 
-/** All of it is written each time, so not for every server that is found. */
+/** Delay that collects changes: each write contains all servers. */
 const WRITE_DELAY_MS = 1_000;
-/** Old ones are still shown at once, and refreshed; after this long they are only dead weight. */
-const KEEP_MS = 30 * 24 * 3600 * 1000;
+/** Old listings are still published at a start, then refreshed; beyond this age they are dropped. */
+const MAX_AGE_MS = 30 * 24 * 3600 * 1000;
 
 const object = v.custom<JsonObject>(isJsonObject);
 const objects = v.array(object);
-const remembered = v.object({
+const cachedListing = v.object({
   hash: v.string(),
   savedAt: v.number(),
   info: object,
@@ -46,28 +46,28 @@ const remembered = v.object({
   prior: v.optional(v.unknown()),
 });
 
-/** What was remembered of a server, where it is in order. */
-export function rememberedOf(value: unknown): Remembered | undefined {
-  const { success, output } = v.safeParse(remembered, value);
-  return success ? (output as Remembered) : undefined;
+/** Parses a cached listing; undefined if it is not a valid one. */
+export function parseCachedListing(value: unknown): CachedListing | undefined {
+  const { success, output } = v.safeParse(cachedListing, value);
+  return success ? (output as CachedListing) : undefined;
 }
 
-/** The snapshot that belongs to a config: two gateways with other servers must not overwrite each other's. */
-export function createSnapshot(cache: Pick<Cache, "get" | "set">, owner: string): Snapshot {
-  const key = `catalog_${createHash("sha256").update(owner).digest("hex").slice(0, 16)}`;
-  const kept = new Map<string, Remembered>();
+/** Creates the snapshot of a config. Each config has its own: gateways with other servers must not overwrite it. */
+export function createSnapshot(cache: Pick<Cache, "get" | "set">, config: string): CatalogSnapshot {
+  const key = `catalog_${createHash("sha256").update(config).digest("hex").slice(0, 16)}`;
+  const listings = new Map<string, CachedListing>();
   let timer: ReturnType<typeof setTimeout> | undefined;
   let writing: Promise<void> = Promise.resolve();
-  let dirty = false;
+  let isDirty = false;
 
   const flush = (): Promise<void> => {
     clearTimeout(timer);
     timer = undefined;
-    // One after another: of two at once, the older could be the last to be done.
+    // One after another: of two writes at once, the older could be the last to finish.
     writing = writing.then(async () => {
-      if (!dirty) return;
-      dirty = false;
-      await cache.set(key, Object.fromEntries(kept), KEEP_MS);
+      if (!isDirty) return;
+      isDirty = false;
+      await cache.set(key, Object.fromEntries(listings), MAX_AGE_MS);
     });
     return writing;
   };
@@ -76,15 +76,15 @@ export function createSnapshot(cache: Pick<Cache, "get" | "set">, owner: string)
     async load() {
       const stored = await cache.get(key);
       for (const [server, value] of Object.entries(isJsonObject(stored) ? stored : {})) {
-        const known = rememberedOf(value);
-        if (!known || kept.has(server) || Date.now() - known.savedAt > KEEP_MS) continue;
-        kept.set(server, known);
+        const listing = parseCachedListing(value);
+        if (!listing || listings.has(server) || Date.now() - listing.savedAt > MAX_AGE_MS) continue;
+        listings.set(server, listing);
       }
-      return new Map(kept);
+      return new Map(listings);
     },
-    keep(server, value) {
-      kept.set(server, value);
-      dirty = true;
+    set(server, listing) {
+      listings.set(server, listing);
+      isDirty = true;
       timer ??= setTimeout(() => void flush(), WRITE_DELAY_MS);
       timer.unref?.();
     },

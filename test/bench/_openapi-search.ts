@@ -1,7 +1,7 @@
 // Started by the benchmark "openapi": a process that reads one document, answers one search and says what it took.
 import { createGateway } from "../../core/mod.ts";
+import { openapi } from "../../plugins/openapi/mod.ts";
 import { search } from "../../plugins/search/mod.ts";
-import { openapi } from "../../plugins/upstreams/openapi/mod.ts";
 
 const cpuBefore = process.cpuUsage();
 const before = performance.now();

@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { createGateway } from "../../core/mod.ts";
+import { placeOf } from "../../core/services/sources.ts";
 import { cache } from "../../plugins/cache/mod.ts";
 import { definitionHash, type ServerConfig } from "../../plugins/sources/mod.ts";
-import { placeOf } from "../../plugins/sources/server-config.ts";
 import { createSnapshot } from "../../plugins/upstreams/snapshot.ts";
 import { workspaceTools } from "./_workspace-tools.ts";
 
@@ -93,7 +93,7 @@ export async function prepareCatalog(
       connection: { type: "stdio", command, args, env: {} },
       origin: { source: "inline", file, scope: "config" },
     };
-    snapshot.keep(placeOf(config), {
+    snapshot.set(placeOf(config), {
       hash: definitionHash(config),
       savedAt: Date.now(),
       info: { name: config.name },

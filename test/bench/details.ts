@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { encode } from "gpt-tokenizer/encoding/o200k_base";
 import { createGateway, type Gateway, type ToolDefinition } from "../../core/mod.ts";
 import { memorySink } from "../../plugins/audit/mod.ts";
-import { anygpt, type DetailsStyle } from "../../presets/anygpt.ts";
+import { anygpt, type DetailsStyle } from "../../presets/anygpt/mod.ts";
 import { fromRoot } from "./_root.ts";
 
 /** A tool as its server lists it. */
@@ -93,7 +93,7 @@ export async function ownServersTools(): Promise<readonly ListedTool[]> {
   };
   const gateway = await createGateway({ preset: anygpt, options });
   try {
-    await gateway.services.upstreams?.refresh();
+    await gateway.services.servers?.refresh();
     return [...gateway.catalog.tools()];
   } finally {
     await gateway.close();

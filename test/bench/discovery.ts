@@ -1,7 +1,9 @@
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
+import { createGateway } from "../../core/mod.ts";
+import type { ServerConfig } from "../../core/services/sources.ts";
 import { createDiscoveryService } from "../../plugins/discovery/service.ts";
-import type { ServerConfig } from "../../plugins/sources/server-config.ts";
+import { passthrough } from "../../presets/passthrough.ts";
 
 /** Servers that each take so long, asked so many at a time, and what all of them may take together. */
 interface Scenario {
@@ -40,9 +42,14 @@ export async function discovery(): Promise<void> {
 
 async function run({ servers: count, eachMs, parallel }: Scenario): Promise<number> {
   const servers = await Promise.all(Array.from({ length: count }, () => slowServer(eachMs)));
+  const options = { sources: { mcpServers: {}, clients: [] } };
+  const gateway = await createGateway({ preset: passthrough, options });
+  const { servers: pool } = gateway.services;
+  if (!pool) throw new Error("There is no server pool.");
   const service = createDiscoveryService({
     emitType: () => ":any",
-    inferDomains: () => ({ domains: [], categories: [] }),
+    inferTags: () => ({ domains: [], categories: [] }),
+    servers: pool,
   });
   try {
     const before = performance.now();
@@ -53,6 +60,7 @@ async function run({ servers: count, eachMs, parallel }: Scenario): Promise<numb
     if (successful !== count) throw new Error("A server could not be asked.");
     return performance.now() - before;
   } finally {
+    await gateway.close();
     for (const server of servers) {
       server.close();
       server.closeAllConnections();

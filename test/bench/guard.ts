@@ -9,10 +9,13 @@ import {
   type Plugin,
   textResult,
 } from "../../core/mod.ts";
-import { guard, requestMeta } from "../../plugins/guard/mod.ts";
-import { rates } from "../../plugins/guard/rates.ts";
+import { requestMeta } from "../../core/services/policy.ts";
+import type { StateStore } from "../../core/services/state.ts";
+import { guard } from "../../plugins/guard/mod.ts";
+import { memoryStore } from "../../plugins/lib/memory-store.ts";
+import { rates } from "../../plugins/rates.ts";
 import { retry } from "../../plugins/retry/mod.ts";
-import { fileStore, memoryStore, type StateStore, state } from "../../plugins/state/mod.ts";
+import { fileStore, state } from "../../plugins/state/mod.ts";
 import { measure, printTable, type Subject } from "./_measure.ts";
 
 const answer = textResult("ok");

@@ -1,10 +1,15 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { readQueries, readTools, textOf } from "../../plugins/_labelled.ts";
-import { meanQuality, qualityOf } from "../../plugins/search/evaluate.ts";
-import { fusionRanker } from "../../plugins/search/fusion.ts";
-import { type RankerName, rankerNamed } from "../../plugins/search/mod.ts";
-import type { Ranker } from "../../plugins/search/ranker.ts";
+import type { Ranker } from "../../core/services/search.ts";
+import {
+  meanQuality,
+  qualityOf,
+  readQueries,
+  readTools,
+  readUserFile,
+} from "../../plugins/lib/evaluation.ts";
+import { fusionRanker } from "../../plugins/search/fusion/ranker.ts";
+import { createRanker, type RankerName } from "../../plugins/search/mod.ts";
 import { fromRoot } from "./_root.ts";
 
 /** Of larger sets, every so many-th query is asked. */
@@ -12,7 +17,7 @@ const MOST_QUERIES = 400;
 
 const columns: readonly (readonly [title: string, make: () => Promise<Ranker>])[] = [
   ...(["simple", "keyword", "embedding", "fusion"] as const).map((name: RankerName) => {
-    return [name, async () => rankerNamed(name)] as const;
+    return [name, async () => createRanker(name)] as const;
   }),
   ["fusion, gate 0", async () => fusionRanker({ gate: 0 })],
 ];
@@ -32,8 +37,8 @@ export async function quality(): Promise<void> {
 }
 
 async function rowOf(name: string, folder: string): Promise<string> {
-  const tools = readTools(await textOf(join(folder, "tools.jsonl")), `${name}: tools.jsonl`);
-  const all = readQueries(await textOf(join(folder, "queries.jsonl")), `${name}: queries.jsonl`, tools);
+  const tools = readTools(await readUserFile(join(folder, "tools.jsonl")), `${name}: tools.jsonl`);
+  const all = readQueries(await readUserFile(join(folder, "queries.jsonl")), `${name}: queries.jsonl`, tools);
   const step = Math.ceil(all.length / MOST_QUERIES);
   const queries = all.filter((_, index) => index % step === 0);
   const cells: string[] = [];

@@ -13,12 +13,15 @@ const benchmarks: Readonly<Record<string, () => Promise<void>>> = {
   relay: async () => (await import("./relay.ts")).relay(),
   quality: async () => (await import("./quality.ts")).quality(),
   search: async () => (await import("./search.ts")).search(),
+  size: async () => (await import("./size.ts")).size(),
+  "start-modules": async () => (await import("./start-modules.ts")).startModules(),
   types: async () => (await import("./types.ts")).types(),
   targets: async () => (await import("./targets.ts")).targets(),
+  walk: async () => (await import("./walk.ts")).walk(),
 };
 
 const args = process.argv.slice(2);
-const names = args.filter((arg) => arg !== "--write");
+const names = args.filter((arg) => !arg.startsWith("--"));
 for (const name of names.length > 0 ? names : Object.keys(benchmarks)) {
   const benchmark = benchmarks[name];
   if (!benchmark) {

@@ -4,9 +4,9 @@ import { runInNewContext } from "node:vm";
 import { create, insertMultiple, search as searchOrama } from "@orama/orama";
 import MiniSearch from "minisearch";
 import type { MaybePromise, Tool } from "../../core/mod.ts";
-import { percentile } from "../../plugins/search/evaluate.ts";
-import { textsOf } from "../../plugins/search/keyword/fields.ts";
-import { type RankerName, rankerNamed } from "../../plugins/search/mod.ts";
+import { percentile } from "../../plugins/lib/evaluation.ts";
+import { fieldTexts } from "../../plugins/search/keyword/fields.ts";
+import { createRanker, type RankerName } from "../../plugins/search/mod.ts";
 import { fromRoot } from "./_root.ts";
 import { makeTools } from "./_search-tools.ts";
 
@@ -32,7 +32,7 @@ function ranker(name: RankerName): Subject {
   return {
     name,
     async index(tools) {
-      const made = await rankerNamed(name);
+      const made = await createRanker(name);
       for (const [server, own] of byServer(tools)) made.update(server, own);
       return (query) => made.rank(query, { limit: LIMIT });
     },
@@ -144,7 +144,7 @@ function byServer(tools: readonly Tool[]): ReadonlyMap<string, readonly Tool[]> 
 }
 
 function asDocument(tool: Tool): Record<"id" | "name" | "server" | "description" | "parameters", string> {
-  const [name = "", server = "", , summary = "", rest = "", parameters = ""] = textsOf(tool);
+  const [name = "", server = "", , summary = "", rest = "", parameters = ""] = fieldTexts(tool);
   return { id: tool.id, name, server, description: `${summary}${rest}`, parameters };
 }
 

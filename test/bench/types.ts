@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import type { JsonObject, ToolDefinition } from "../../core/mod.ts";
-import { type CapabilityManifest, type TypeEmitter, typeEmitters } from "../../plugins/types/mod.ts";
+import type { CapabilityManifest, TypeEmitter } from "../../core/services/emitter.ts";
+import { typeEmitters } from "../../plugins/types/mod.ts";
 import { fromRoot } from "./_root.ts";
 
 const TOOLS = 5_000;

@@ -1,10 +1,10 @@
 import { isJsonObject, type JsonObject } from "../../core/mod.ts";
-import type { Client } from "../../plugins/serve/client.ts";
+import type { Client } from "../../core/services/clients.ts";
 
 /** A client whose person says yes to everything, and leaves every field of a form as it was filled in for them. */
 export function obligingClient(): Client {
   return {
-    era: "legacy",
+    protocol: "legacy",
     capabilities: { elicitation: {}, sampling: {}, roots: {} },
     can: () => true,
     async ask(method, params) {
@@ -12,7 +12,7 @@ export function obligingClient(): Client {
       if (method === "roots/list") return { roots: [] };
       return { role: "assistant", content: { type: "text", text: "Yes." }, model: "none" };
     },
-    tell() {},
+    notify() {},
   };
 }
 

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../core/mod.ts";
-import type { OAuthSettings } from "../../plugins/upstreams/oauth.ts";
+import type { OAuthSettings } from "../../plugins/mcp/oauth/session.ts";
 
 /** What a scenario tells the client besides the address. */
 export interface Context {

@@ -1,6 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
-import { temporaryFolder } from "../_helpers/temporary-folder.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 import { baselineOf, outcomeOf, tableOf } from "./_baseline.ts";
 import { type Check, faultsIn, readChecks } from "./_checks.ts";
 import { findSuite } from "./_suite.ts";

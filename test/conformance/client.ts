@@ -3,12 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inspect } from "node:util";
 import { GatewayError, type JsonObject } from "../../core/mod.ts";
-import type { HttpConnection } from "../../plugins/sources/server-config.ts";
-import { NEEDS_AUTH } from "../../plugins/upstreams/errors.ts";
-import { connectHttp, type HttpUpstream } from "../../plugins/upstreams/http.ts";
-import { authorize } from "../../plugins/upstreams/oauth-login.ts";
-import { throughQuestions } from "../../plugins/upstreams/questions.ts";
-import type { Listing } from "../../plugins/upstreams/upstream.ts";
+import type { Listing } from "../../core/services/servers.ts";
+import { NEEDS_AUTH } from "../../core/services/servers.ts";
+import type { HttpConnection } from "../../core/services/sources.ts";
+import { connectHttp, type HttpUpstream } from "../../plugins/mcp/http/connect.ts";
+import { authorize } from "../../plugins/mcp/oauth/login.ts";
+import { sendWithInput } from "../../plugins/upstreams/input-requests.ts";
 import { argumentsFor } from "./_client-arguments.ts";
 import { headlessBrowser } from "./_client-browser.ts";
 import { obligingClient } from "./_client-person.ts";
@@ -51,7 +51,7 @@ async function use(upstream: HttpUpstream): Promise<void> {
   if (listOnly.has(scenario)) return;
   for (const { tool, args } of callsOf(listing)) {
     const asking = { server: name, client, input: undefined };
-    await loggingIn(() => throughQuestions((input) => upstream.call(tool, args, { client, input }), asking));
+    await loggingIn(() => sendWithInput((input) => upstream.call(tool, args, { client, input }), asking));
   }
   for (const { uri } of listing.resources) await upstream.request?.("resources/read", { uri: String(uri) });
   for (const prompt of listing.prompts) {

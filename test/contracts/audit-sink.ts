@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { MaybePromise } from "../../core/mod.ts";
-import { hashOf } from "../../plugins/audit/chain.ts";
+import { hashRecord } from "../../plugins/audit/chain.ts";
 import type { AuditRecord, AuditSink, ChainedRecord } from "../../plugins/audit/mod.ts";
 
 /** A sink under test, and the records that are safe in it. */
@@ -76,7 +76,7 @@ export function testAuditSink(name: string, open: () => Promise<SinkUnderTest>):
           expect(records.map(({ seq }) => seq)).toEqual(soon.map((_, index) => index + 1));
           expect(new Set(records.map(({ chain }) => chain)).size).toBe(1);
           for (const [index, each] of records.entries()) {
-            expect(each.hash).toBe(hashOf(each));
+            expect(each.hash).toBe(hashRecord(each));
             expect(each.prev_hash).toBe(records[index - 1]?.hash ?? "0".repeat(64));
           }
         }),

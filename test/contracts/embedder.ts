@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Embedder } from "../../plugins/search/embedding.ts";
+import type { Embedder } from "../../core/services/search.ts";
 import { tool } from "./ranker.ts";
 
 const length = (vector: Float32Array): number => Math.hypot(...vector);

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Tool } from "../../core/mod.ts";
-import type { Ranker } from "../../plugins/search/mod.ts";
+import type { Ranker } from "../../core/services/search.ts";
 
 /** A tool of the catalog, as far as a ranker looks at it. */
 export function tool(id: string, description?: string, tags: string[] = []): Tool {

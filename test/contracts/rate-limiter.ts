@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { RateBucket, RateLimiter } from "../../plugins/guard/mod.ts";
+import type { RateBucket, RateLimiter } from "../../plugins/lib/rate.ts";
 
 /** A limiter under test, with a clock that the test moves. */
 export interface LimiterUnderTest {

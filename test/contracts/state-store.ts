@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../core/mod.ts";
-import { type StateStore, updateState } from "../../plugins/state/mod.ts";
-import { failureOf } from "../_helpers/failure.ts";
+import { type StateStore, updateState } from "../../core/services/state.ts";
+import { failureOf } from "../support/failure.ts";
 
 /** What every state store does. `make` gives one that is empty and that the test has for itself. */
 export function stateStoreContract(name: string, make: () => Promise<StateStore>): void {

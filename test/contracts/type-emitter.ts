@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { isJsonObject } from "../../core/mod.ts";
-import type { CapabilityManifest, TypeEmitter } from "../../plugins/types/mod.ts";
+import type { CapabilityManifest, TypeEmitter } from "../../core/services/emitter.ts";
 import { endlessSchemas, sampleSchemas } from "../plugins/types/_any-schema.ts";
 
 /** A tool as it is exported; what a test does not name is as plain as can be. */

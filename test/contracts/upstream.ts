@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import type { Progress } from "../../core/mod.ts";
-import type { Upstream, UpstreamEvents } from "../../plugins/upstreams/upstream.ts";
+import { Cancellation, type Progress } from "../../core/mod.ts";
+import type { Upstream, UpstreamEvents } from "../../core/services/servers.ts";
 
 /**
  * What every upstream does, whatever carries it. The server behind it has these tools, and others if it likes:
@@ -70,17 +70,19 @@ export function upstreamContract(name: string, open: (events: UpstreamEvents) =>
     });
 
     test("ends a cancelled call at once, and no other", async () => {
-      const controller = new AbortController();
-      const call = upstream.call("wait", {}, { signal: controller.signal, timeoutMs: 15_000 });
+      const cancellation = new Cancellation();
+      const call = upstream.call("wait", {}, { cancellation, timeoutMs: 15_000 });
       const other = upstream.call("wait", {}, { timeoutMs: 400 });
-      setTimeout(() => controller.abort(), 50);
+      setTimeout(() => cancellation.cancel(), 50);
       await expect(call).rejects.toMatchObject({ name: "GatewayError", code: "CANCELLED" });
       await expect(upstream.call("echo", { text: "on" })).resolves.toBeTruthy();
       await expect(other).rejects.toMatchObject({ code: "TIMEOUT" });
     });
 
     test("does not start a call that is already cancelled", async () => {
-      const call = upstream.call("echo", { text: "never" }, { signal: AbortSignal.abort() });
+      const cancellation = new Cancellation();
+      cancellation.cancel();
+      const call = upstream.call("echo", { text: "never" }, { cancellation });
       await expect(call).rejects.toMatchObject({ name: "GatewayError", code: "CANCELLED" });
     });
 

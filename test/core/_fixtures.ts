@@ -5,7 +5,11 @@ import { GatewayError, type Hooks, type Plugin, type PluginOrder } from "../../c
 export function plugin(
   name: string,
   hooks: Partial<Hooks>,
-  rest: { readonly order?: PluginOrder | undefined; readonly needs?: readonly string[] } = {},
+  rest: {
+    readonly order?: PluginOrder | undefined;
+    readonly uses?: readonly string[];
+    readonly provides?: readonly string[];
+  } = {},
 ): Plugin {
   return { name, ...rest, setup: () => hooks };
 }

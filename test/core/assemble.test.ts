@@ -6,28 +6,32 @@ import { createGateway, definePlugin, type Plugin, type PluginOrder } from "../.
 import { plugin } from "./_fixtures.ts";
 
 const names = (plugins: readonly Plugin[]): string[] => plugins.map(({ name }) => name);
-const needing = (name: string, ...needs: string[]): Plugin => plugin(name, {}, { needs });
+/** A plugin that provides a service of its own name, and uses those of others. */
+const using = (name: string, ...uses: string[]): Plugin => plugin(name, {}, { uses, provides: [name] });
 
-/** Plugins `p0`, `p1` … where each may need any of the others, in any order. */
+/** Plugins `p0`, `p1` … where each may use any of the others, in any order. */
 const graph = fc
   .integer({ min: 1, max: 7 })
   .chain((size) =>
     fc.record({
-      needs: fc.array(fc.uniqueArray(fc.nat(size - 1), { maxLength: 2 }), {
+      uses: fc.array(fc.uniqueArray(fc.nat(size - 1), { maxLength: 2 }), {
         minLength: size,
         maxLength: size,
       }),
       order: fc.shuffledSubarray([...new Array(size).keys()], { minLength: size }),
     }),
   )
-  .map(({ needs, order }) =>
-    order.map((index) => needing(`p${index}`, ...(needs[index] ?? []).map((needed) => `p${needed}`))),
+  .map(({ uses, order }) =>
+    order.map((index) => {
+      const others = (uses[index] ?? []).filter((used) => used !== index);
+      return using(`p${index}`, ...others.map((used) => `p${used}`));
+    }),
   );
 
 function hasCycle(plugins: readonly Plugin[]): boolean {
-  const left = new Map(plugins.map(({ name, needs }) => [name, new Set(needs)]));
+  const left = new Map(plugins.map(({ name, uses }) => [name, new Set(uses)]));
   for (;;) {
-    const free = [...left].find(([, needs]) => [...needs].every((name) => !left.has(name)));
+    const free = [...left].find(([, uses]) => [...uses].every((name) => !left.has(name)));
     if (!free) return left.size > 0;
     left.delete(free[0]);
   }
@@ -59,8 +63,8 @@ describe("the order of hooks", () => {
     );
   });
 
-  test("needs do not change it", async () => {
-    const gateway = await createGateway({ plugins: [needing("a", "b"), needing("b")] });
+  test("services do not change it", async () => {
+    const gateway = await createGateway({ plugins: [using("a", "b?"), using("b")] });
     expect(gateway.plugins).toEqual(["a", "b"]);
   });
 
@@ -78,7 +82,7 @@ describe("the order of hooks", () => {
 });
 
 describe("the order of set-up", () => {
-  test("what a plugin needs is set up before it; otherwise it is that of the list; a circle is named", () => {
+  test("what a plugin uses is set up before it; otherwise it is that of the list; a circle is named", () => {
     fc.assert(
       fc.property(graph, (plugins) => {
         if (hasCycle(plugins)) {
@@ -93,33 +97,33 @@ describe("the order of set-up", () => {
           expect(cycle.length).toBeGreaterThan(1);
           expect(cycle.at(-1)).toBe(cycle[0]);
           for (const [index, name] of cycle.slice(0, -1).entries()) {
-            expect(plugins.find((candidate) => candidate.name === name)?.needs).toContain(cycle[index + 1]);
+            expect(plugins.find((candidate) => candidate.name === name)?.uses).toContain(cycle[index + 1]);
           }
           return;
         }
         const ordered = names(inSetupOrder(plugins));
         expect(ordered.toSorted()).toEqual(names(plugins).toSorted());
-        for (const { name, needs = [] } of plugins) {
-          for (const needed of needs) expect(ordered.indexOf(needed)).toBeLessThan(ordered.indexOf(name));
+        for (const { name, uses = [] } of plugins) {
+          for (const used of uses) expect(ordered.indexOf(used)).toBeLessThan(ordered.indexOf(name));
         }
-        if (plugins.every(({ needs }) => needs?.length === 0)) expect(ordered).toEqual(names(plugins));
+        if (plugins.every(({ uses }) => uses?.length === 0)) expect(ordered).toEqual(names(plugins));
       }),
       { numRuns: 300 },
     );
   });
 
   test("a circle is named from where it begins, not from where it was entered", () => {
-    const plugins = [needing("x", "a"), needing("a", "b"), needing("b", "c"), needing("c", "a")];
+    const plugins = [using("x", "a"), using("a", "b"), using("b", "c"), using("c", "a")];
     expect(() => inSetupOrder(plugins)).toThrow("in a circle: a → b → c → a.");
-    expect(() => inSetupOrder([needing("a", "a")])).toThrow("in a circle: a → a.");
   });
 
-  test("a plugin that is needed and missing is named, and nothing is set up", async () => {
+  test("a service that is needed and missing is named with its plugin, and nothing is set up", async () => {
     const setup = vi.fn();
-    const plugins = [{ name: "first", setup }, needing("cache", "store")];
+    const plugins = [{ name: "first", setup }, using("listings", "state")];
     await expect(createGateway({ plugins })).rejects.toMatchObject({
       code: "PLUGIN_INVALID",
-      message: 'The plugin "cache" needs the plugin "store", which is not there.',
+      message:
+        'The plugin "listings" needs the service "state", which no plugin provides. Add the plugin "state" to "plugins".',
     });
     expect(setup).not.toHaveBeenCalled();
   });

@@ -1,4 +1,5 @@
 import { describe, expect, expectTypeOf, test, vi } from "vitest";
+import { beginCall, settleCall } from "../../core/call.ts";
 import {
   type Actor,
   Call,
@@ -92,7 +93,7 @@ describe("cancel", () => {
   test("a call that is over cannot be cancelled", () => {
     const call = new Call({ tool: "s:t" });
     const { signal } = call;
-    call.settle(undefined);
+    settleCall(call, undefined);
     call.cancel(first);
     expect(call.cancelled).toBeUndefined();
     expect(signal.aborted).toBe(false);
@@ -115,7 +116,7 @@ describe("begin", () => {
   test("what ends the call is called once, after all who listen have heard that it is cancelled", () => {
     const call = new Call({ tool: "s:t" });
     const heard: string[] = [];
-    call.begin(() => heard.push("ended"));
+    beginCall(call, () => heard.push("ended"));
     call.onCancel(() => heard.push("listener"));
     call.cancel(first);
     call.cancel(second);
@@ -127,29 +128,33 @@ describe("settle", () => {
   test("with a result it is ok, without one it is unanswered, and an error beats a result", () => {
     const answered = new Call({ tool: "s:t" });
     answered.result = textResult("x");
-    expect(answered.settle(undefined)).toMatchObject({ ok: true, result: textResult("x"), error: undefined });
+    expect(settleCall(answered, undefined)).toMatchObject({
+      ok: true,
+      result: textResult("x"),
+      error: undefined,
+    });
     const failed = new Call({ tool: "s:t" });
     failed.result = textResult("x");
-    expect(failed.settle(first)).toMatchObject({ ok: false, result: undefined, error: first });
-    const silent = new Call({ tool: "s:t" }).settle(undefined);
+    expect(settleCall(failed, first)).toMatchObject({ ok: false, result: undefined, error: first });
+    const silent = settleCall(new Call({ tool: "s:t" }), undefined);
     expect(silent).toMatchObject({ ok: false, result: undefined, error: { code: "UNANSWERED" } });
   });
 
   test("a result of null is no answer", () => {
     const call = new Call({ tool: "s:t" });
     call.result = null as unknown as ToolResult;
-    expect(call.settle(undefined)).toMatchObject({ ok: false, error: { code: "UNANSWERED" } });
+    expect(settleCall(call, undefined)).toMatchObject({ ok: false, error: { code: "UNANSWERED" } });
   });
 
   test("it names the parent by its id", () => {
     const parent = new Call({ tool: "s:t" });
     const child = new Call({ tool: "s:u", parent });
-    expect(child.settle(first)).toMatchObject({ id: child.id, toolId: "s:u", parentId: parent.id });
-    expect(parent.settle(first).parentId).toBeUndefined();
+    expect(settleCall(child, first)).toMatchObject({ id: child.id, toolId: "s:u", parentId: parent.id });
+    expect(settleCall(parent, first).parentId).toBeUndefined();
   });
 
   test("the type knows that a result or an error is there", () => {
-    const settled: SettledCall = new Call({ tool: "s:t" }).settle(first);
+    const settled: SettledCall = settleCall(new Call({ tool: "s:t" }), first);
     if (settled.ok) {
       expectTypeOf(settled.result).toEqualTypeOf<ToolResult>();
       expectTypeOf(settled.error).toEqualTypeOf<undefined>();
@@ -210,7 +215,7 @@ describe("progress", () => {
     const heard = vi.fn();
     const parent = new Call({ tool: "s:t", onProgress: heard });
     const child = new Call({ tool: "s:u", parent });
-    parent.settle(undefined);
+    settleCall(parent, undefined);
     parent.report({ progress: 1 });
     child.report({ progress: 2 });
     expect(heard).not.toHaveBeenCalled();
@@ -252,7 +257,7 @@ describe("progress heard by a hook", () => {
       throw new Error("also later");
     });
     call.report({ progress: 1 });
-    call.settle(undefined);
+    settleCall(call, undefined);
     call.report({ progress: 2 });
     expect(heard).toEqual(["first 1", "caller 1"]);
   });

@@ -1,47 +1,41 @@
-import { readFile } from "node:fs/promises";
-import { toJsonSchema } from "@valibot/to-json-schema";
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { isPluginFactory, type PluginFactory } from "../../core/plugin.ts";
+import {
+  collectPlugins,
+  toConfigSchema,
+  toConfigTypes,
+  toOptionsPage,
+  undescribedOptions,
+} from "../support/config-files.ts";
 
-async function pluginFactories(): Promise<PluginFactory[]> {
-  const manifest = JSON.parse(await readFile(new URL("../../deno.json", import.meta.url), "utf8"));
-  const files = Object.values<string>(manifest.exports).filter((file) => file.startsWith("./plugins/"));
-  const modules = await Promise.all(
-    files.map((file) => import(new URL(`../../${file}`, import.meta.url).href)),
+// What users see of options is generated from the plugins' schemas; `npx vitest run test/core/config-schema.test.ts -u`
+// writes the files anew.
+const plugins = await collectPlugins(fileURLToPath(new URL("../../", import.meta.url)));
+const undescribed = undescribedOptions(plugins);
+
+// Before the snapshots: these may only get shorter.
+test("no option without a description is added", () => {
+  const allowed = JSON.parse(
+    readFileSync(new URL("undescribed-options.json", import.meta.url), "utf8"),
+  ) as string[];
+  expect(undescribed.filter((option) => !allowed.includes(option))).toEqual([]);
+});
+
+test("the list of options without a description is up to date", async () => {
+  await expect(`${JSON.stringify(undescribed, null, 2)}\n`).toMatchFileSnapshot("undescribed-options.json");
+});
+
+test("the JSON schema for editors is up to date", async () => {
+  await expect(`${JSON.stringify(toConfigSchema(plugins), null, 2)}\n`).toMatchFileSnapshot(
+    "../../core/config.schema.json",
   );
-  return modules.flatMap((module) => Object.values(module).filter(isPluginFactory));
-}
+});
 
-function optionsOf(factory: PluginFactory): object {
-  const { $schema: _, properties, ...schema } = toJsonSchema(factory.options, { errorMode: "ignore" });
-  // An option that JSON cannot hold, such as a function, has no type here.
-  const sayable = Object.entries(properties ?? {}).filter(([, property]) => Object.keys(property).length > 0);
-  return { ...schema, properties: Object.fromEntries(sayable) };
-}
+test("the types of defineConfig are up to date", async () => {
+  await expect(toConfigTypes(plugins)).toMatchFileSnapshot("../../core/config-types.ts");
+});
 
-test("the JSON Schema for editors is the one the plugins make (vitest -u writes it)", async () => {
-  const byName = (await pluginFactories()).map(
-    (factory) => [factory.pluginName, optionsOf(factory)] as const,
-  );
-  const schema = {
-    $schema: "http://json-schema.org/draft-07/schema#",
-    title: "The config of toolpipe",
-    type: "object",
-    additionalProperties: false,
-    properties: {
-      $schema: { type: "string" },
-      preset: {
-        description: "A preset by name or by path",
-        anyOf: [{ enum: ["anygpt", "gateway", "passthrough"] }, { type: "string", pattern: "[./]" }],
-      },
-      plugins: { description: "Paths or package names of plugins", type: "array", items: { type: "string" } },
-      options: {
-        description: "Options that replace those of plugins, by plugin name",
-        type: "object",
-        properties: Object.fromEntries(byName.toSorted(([a], [b]) => (a < b ? -1 : 1))),
-        additionalProperties: { type: "object" },
-      },
-    },
-  };
-  await expect(`${JSON.stringify(schema, null, 2)}\n`).toMatchFileSnapshot("../../core/config.schema.json");
+test("the page of all options is up to date", async () => {
+  await expect(toOptionsPage(plugins)).toMatchFileSnapshot("../../docs/options.md");
 });

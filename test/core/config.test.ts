@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { configSchema } from "../../core/config.ts";
 import { type Config, defineConfig } from "../../core/mod.ts";
 import { demo } from "../../plugins/demo.ts";
-import { gateway } from "../../presets/gateway.ts";
+import { gateway } from "../../presets/gateway/mod.ts";
 
 test("defineConfig returns the config it is given, unchanged", () => {
   const config: Config = { preset: "gateway", options: { timeout: { ms: 5 } } };

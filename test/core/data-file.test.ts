@@ -3,8 +3,8 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parseData, readDataFile } from "../../core/mod.ts";
-import { failureOf } from "../_helpers/failure.ts";
-import { temporaryFolder } from "../_helpers/temporary-folder.ts";
+import { failureOf } from "../support/failure.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 describe("parseData", () => {
   const expected = { name: "x", list: [1, 2.5, true, null, "two"], nested: { a: { b: "c" } } };

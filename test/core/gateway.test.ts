@@ -177,8 +177,12 @@ describe("set-up", () => {
     const seen: unknown[] = [];
     const gateway = await createGateway({
       plugins: [
-        { name: "offers", setup: (gateway) => void Object.assign(gateway.services, { clock: "tick" }) },
-        { name: "asks", needs: ["offers"], setup: (gateway) => void seen.push({ ...gateway.services }) },
+        { name: "asks", uses: ["clock"], setup: (gateway) => void seen.push({ ...gateway.services }) },
+        {
+          name: "offers",
+          provides: ["clock"],
+          setup: (gateway) => gateway.provide("clock" as never, "tick" as never),
+        },
       ],
     });
     expect(seen).toEqual([{ clock: "tick" }]);
@@ -335,10 +339,10 @@ describe("close", () => {
 
   test("plugins close in the opposite order of their set-up, not of their hooks", async () => {
     const log: string[] = [];
-    const named = (name: string, order?: "pre" | "post", needs: string[] = []): Plugin =>
-      plugin(name, { close: () => void log.push(name) }, { order, needs });
+    const named = (name: string, order?: "pre" | "post", uses: string[] = []): Plugin =>
+      plugin(name, { close: () => void log.push(name) }, { order, uses, provides: [name] });
     const gateway = await createGateway({
-      plugins: [named("a", "post"), named("b", undefined, ["c"]), named("c", "pre")],
+      plugins: [named("a", "post"), named("b", undefined, ["c?"]), named("c", "pre")],
     });
     await gateway.close();
     expect(log).toEqual(["b", "c", "a"]);

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, expectTypeOf, test, vi } from "vitest";
+import { settleCall } from "../../core/call.ts";
 import { around, hookNames, inOrder, isolated, isPending, owned } from "../../core/hooks.ts";
 import {
   Call,
@@ -59,7 +60,7 @@ describe("the names", () => {
         "error",
       ]),
     );
-    expect(hookNames).toHaveLength(10);
+    expect(hookNames).toHaveLength(11);
     expectTypeOf<(typeof hookNames)[number]>().toEqualTypeOf<keyof Hooks>();
     expectTypeOf<HookName>().toEqualTypeOf<keyof Hooks>();
   });
@@ -147,7 +148,7 @@ describe("inOrder", () => {
   test("no hook starts for a call that is over", async () => {
     const call = newCall();
     const hook = vi.fn();
-    call.settle(undefined);
+    settleCall(call, undefined);
     await inOrder([hook], [call], "policy");
     expect(hook).not.toHaveBeenCalled();
   });
@@ -157,7 +158,7 @@ describe("inOrder", () => {
     const pending = deferred();
     const hook = vi.fn();
     const running = inOrder([() => pending.promise, hook], [call], "policy");
-    call.settle(undefined);
+    settleCall(call, undefined);
     pending.resolve();
     await running;
     expect(hook).not.toHaveBeenCalled();

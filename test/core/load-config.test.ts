@@ -10,8 +10,8 @@ import {
   loadConfig,
 } from "../../core/mod.ts";
 import { presets } from "../../presets/mod.ts";
-import { failureOf } from "../_helpers/failure.ts";
-import { temporaryFolder, writeFiles } from "../_helpers/temporary-folder.ts";
+import { failureOf } from "../support/failure.ts";
+import { temporaryFolder, writeFiles } from "../support/temporary-folder.ts";
 
 type Files = Readonly<Record<string, string>>;
 

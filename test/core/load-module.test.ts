@@ -4,8 +4,8 @@ import { expect, test, vi } from "vitest";
 import { loadModule } from "../../core/load-module.ts";
 import { GatewayError } from "../../core/mod.ts";
 import { demo } from "../../plugins/demo.ts";
-import { failureOf } from "../_helpers/failure.ts";
-import { temporaryFolder, writeFiles } from "../_helpers/temporary-folder.ts";
+import { failureOf } from "../support/failure.ts";
+import { temporaryFolder, writeFiles } from "../support/temporary-folder.ts";
 
 test("a module of this package is the one in memory, not a copy", async () => {
   const folder = await temporaryFolder();

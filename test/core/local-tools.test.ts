@@ -1,6 +1,7 @@
 import { describe, expect, expectTypeOf, test, vi } from "vitest";
 import {
   createGateway,
+  type Gateway,
   GatewayError,
   localTools,
   type Plugin,
@@ -52,7 +53,9 @@ describe("localTools", () => {
     });
     const settled = await gateway.run({ tool: "l:t", args: { a: 1 } });
     expect(run.mock.calls).toMatchObject([[{ a: 1 }, { call: { id: settled.id } }]]);
-    expect((run.mock.calls as unknown as [unknown, { gateway: unknown }][])[0]?.[1].gateway).toBe(gateway);
+    const [, context] = run.mock.lastCall as unknown as [unknown, { gateway: Gateway }];
+    expect(context.gateway.catalog).toBe(gateway.catalog);
+    expect(context.gateway.services).toBe(gateway.services);
   });
 
   test("whatever a tool throws, at once or later, ends the call and blames the plugin", async () => {

@@ -122,19 +122,22 @@ describe("definePlugin", () => {
     ]);
   });
 
-  test("order, needs, keys and name are passed on, and `this` is the definition", async () => {
+  test("order, services, keys and name are passed on, and `this` is the definition", async () => {
     let self: unknown;
     const definition = {
       name: "late",
       order: "post",
-      needs: ["client"],
+      uses: ["clockwork?"],
+      provides: ["almanac"],
       keys: ["lateRules"],
       setup(): void {
         self = this;
       },
     } as const;
     const late = definePlugin(definition);
-    expect(late()).toMatchObject({ name: "late", order: "post", needs: ["client"], keys: ["lateRules"] });
+    expect(late()).toMatchObject({ name: "late", order: "post", keys: ["lateRules"] });
+    expect(late()).toMatchObject({ uses: ["clockwork?"], provides: ["almanac"] });
+    expect(late.provides).toEqual(["almanac"]);
     expect(late.pluginName).toBe("late");
     await createGateway({ plugins: [late(), client({ url: "u" })] });
     expect(self).toBe(definition);
@@ -149,7 +152,9 @@ describe("definePlugin", () => {
         expect(gateway.catalog.tools()).toEqual([]);
       },
     });
-    expect(await createGateway({ plugins: [look()] })).toBe(given);
+    const gateway = await createGateway({ plugins: [look()] });
+    expect(given?.catalog).toBe(gateway.catalog);
+    expect(given?.plugins).toBe(gateway.plugins);
   });
 
   test("a definition without a name or a setup function is refused", () => {

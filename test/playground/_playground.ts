@@ -1,7 +1,7 @@
 import { request } from "node:http";
 import { onTestFinished } from "vitest";
 import { type Playground, type PlaygroundOptions, servePlayground } from "../../playground/server.ts";
-import { temporaryFolder } from "../_helpers/temporary-folder.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 /** Tools that share words, so that rankers have something to disagree about. */
 export const someTools: readonly object[] = [

@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
 import type { MaybePromise } from "../../core/mod.ts";
+import type { Ranker } from "../../core/services/search.ts";
 import { readLabelledSet } from "../../playground/labelled/labelled-set.ts";
 import type { LabelledQuery } from "../../playground/protocol.ts";
-import { embeddingRanker } from "../../plugins/search/embedding.ts";
-import { ndcgAt, recallAt } from "../../plugins/search/evaluate.ts";
-import { fusionRanker } from "../../plugins/search/fusion.ts";
-import { keywordRanker } from "../../plugins/search/keyword.ts";
-import type { Ranker } from "../../plugins/search/ranker.ts";
+import { ndcgAt, recallAt } from "../../plugins/lib/evaluation.ts";
+import { embeddingRanker } from "../../plugins/search/embedding/ranker.ts";
+import { fusionRanker } from "../../plugins/search/fusion/ranker.ts";
+import { keywordRanker } from "../../plugins/search/keyword/ranker.ts";
 import { simpleRanker } from "../../plugins/search/simple.ts";
 import { take } from "../contracts/ranker.ts";
 

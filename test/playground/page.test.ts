@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Playground, servePlayground } from "../../playground/server.ts";
-import { hasChromium, openPage, picture, startBrowser } from "../_helpers/browser.ts";
+import { hasChromium, openPage, picture, startBrowser } from "../support/browser.ts";
 import { lines } from "./_playground.ts";
 
 const query = "show me what is inside a text file";

@@ -2,15 +2,15 @@ import { existsSync, readdirSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import type { ColumnAnswer, Evaluation, EvaluationLine, Overview } from "../../playground/protocol.ts";
 import { createWorkshop } from "../../playground/workshop.ts";
-import { readTools } from "../../plugins/_labelled.ts";
-import { failureOf } from "../_helpers/failure.ts";
-import { temporaryFolder } from "../_helpers/temporary-folder.ts";
+import { readTools } from "../../plugins/lib/evaluation.ts";
+import { failureOf } from "../support/failure.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 import { lines, openPlayground, post, send, someQueries, someTools } from "./_playground.ts";
 
 const keyword = { ranker: "keyword", settings: {} };
 const simple = { ranker: "simple", settings: {} };
 
-async function overviewOf(url: string): Promise<Overview> {
+async function createOverview(url: string): Promise<Overview> {
   return JSON.parse((await send(`${url}api/overview`)).text);
 }
 
@@ -102,9 +102,29 @@ describe("ranking", () => {
     for (const answer of [first, second]) expect(answer?.tokens).toBeGreaterThan(10);
   });
 
+  test("tries a ranker of your own beside the others", async () => {
+    const folder = await temporaryFolder({
+      "mine.mjs": `export default () => {
+        let all = [];
+        return {
+          name: "mine",
+          update: (server, tools) => void (all = all.concat(tools)),
+          rank: () => ({ hits: all.map((tool) => ({ tool, relevance: 0.5 })), nearest: [] }),
+        };
+      };`,
+    });
+    const path = `${folder}/mine.mjs`;
+    const { url } = await openPlayground({ rankers: [path] });
+    const { rankers } = await createOverview(url);
+    expect(rankers.at(-1)).toMatchObject({ name: path, settings: [] });
+    const [mine] = await rank(url, { query: "read file", columns: [{ ranker: path, settings: {} }] });
+    expect(mine?.error).toBeUndefined();
+    expect(mine?.hits).toHaveLength(4);
+  });
+
   test("changes with the settings", async () => {
     const { url } = await openPlayground();
-    const { rankers } = await overviewOf(url);
+    const { rankers } = await createOverview(url);
     const weights = rankers.find(({ name }) => name === "keyword")?.settings ?? [];
     const none = weights.filter(({ group, label }) => group === "Weights" && label !== "Server");
     const onlyServer = Object.fromEntries(none.map(({ path }) => [path, 0]));
@@ -167,7 +187,7 @@ describe("files", () => {
     expect((await rank(url, { catalog, query: "send_mail" }))[0]?.hits).toEqual([]);
     const set = await post(`${url}api/sets`, { name: "own.jsonl", text: lines(someQueries) });
     expect(set.body).toEqual({ id: "file:own.jsonl", label: "own.jsonl", queries: 3 });
-    const { catalogs, sets } = await overviewOf(url);
+    const { catalogs, sets } = await createOverview(url);
     expect(catalogs.filter(({ id }) => id === catalog)).toHaveLength(1);
     expect(sets.map(({ id }) => id)).toContain("file:own.jsonl");
   });
@@ -209,7 +229,7 @@ describe("the catalogs", () => {
     const { url } = await openPlayground({
       live: async () => readTools(lines(someTools.slice(0, 1)), "live"),
     });
-    const { catalogs, sets } = await overviewOf(url);
+    const { catalogs, sets } = await createOverview(url);
     expect(catalogs.map(({ id }) => id)).toEqual(["tools", "demo", "live"]);
     expect(sets.find(({ id }) => id === "demo")).toMatchObject({ catalog: "demo" });
     expect(sets.find(({ id }) => id === "demo")?.queries).toBeGreaterThan(150);

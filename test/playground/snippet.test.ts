@@ -3,12 +3,14 @@ import { expect, test } from "vitest";
 import { createGateway, loadConfig } from "../../core/mod.ts";
 import { createBench } from "../../playground/bench.ts";
 import type { Column } from "../../playground/protocol.ts";
-import { rankers } from "../../playground/rankers.ts";
-import { snippetOf } from "../../playground/snippet.ts";
-import { readTools } from "../../plugins/_labelled.ts";
+import { listRankers } from "../../playground/rankers.ts";
+import { toSnippet } from "../../playground/snippet.ts";
+import { readTools } from "../../plugins/lib/evaluation.ts";
 import { presets } from "../../presets/mod.ts";
-import { temporaryFolder, writeFiles } from "../_helpers/temporary-folder.ts";
+import { temporaryFolder, writeFiles } from "../support/temporary-folder.ts";
 import { lines, someTools } from "./_playground.ts";
+
+const rankers = listRankers();
 
 const tools = readTools(lines(someTools), "tools.jsonl");
 
@@ -41,7 +43,7 @@ test.each(rankers)(
   async ({ name }) => {
     const folder = await temporaryFolder();
     const column = { ranker: name, settings: {} };
-    const text = snippetOf(column);
+    const text = toSnippet(column, rankers);
     expect(text).toContain(`search: { ranker: "${name}" }`);
     const query = "read the file in git";
     expect(await foundBy(folder, text, query)).toEqual(await foundHere(column, query));
@@ -59,7 +61,9 @@ test("a config with any settings loads, and finds what the playground found with
   await fc.assert(
     fc.asyncProperty(columns, async (column) => {
       const query = "read the file in git";
-      expect(await foundBy(folder, snippetOf(column), query)).toEqual(await foundHere(column, query));
+      expect(await foundBy(folder, toSnippet(column, rankers), query)).toEqual(
+        await foundHere(column, query),
+      );
     }),
     { numRuns: 15 },
   );
@@ -72,9 +76,12 @@ function valueUpTo(max: number): fc.Arbitrary<number> {
 test("a config holds nothing that is as it is by default", () => {
   const { settings } = rankers.find(({ name }) => name === "keyword") as (typeof rankers)[number];
   const usual = Object.fromEntries(settings.map(({ path, default: value }) => [path, value]));
-  expect(snippetOf({ ranker: "keyword", settings: usual })).toBe(
-    snippetOf({ ranker: "keyword", settings: {} }),
+  expect(toSnippet({ ranker: "keyword", settings: usual }, rankers)).toBe(
+    toSnippet({ ranker: "keyword", settings: {} }, rankers),
   );
-  const changed = snippetOf({ ranker: "keyword", settings: { ...usual, "keyword.weights.name": 4.5 } });
+  const changed = toSnippet(
+    { ranker: "keyword", settings: { ...usual, "keyword.weights.name": 4.5 } },
+    rankers,
+  );
   expect(changed).toContain(`{ ranker: "keyword", keyword: { weights: { name: 4.5 } } }`);
 });

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { createGateway, type Progress } from "../../core/mod.ts";
 import { demo } from "../../plugins/demo.ts";
 import { validate } from "../../plugins/validate.ts";
-import { errorOf, textOf } from "../_helpers/failure.ts";
+import { errorOf, textOf } from "../support/failure.ts";
 
 const open = () => createGateway({ plugins: [demo(), validate()] });
 

@@ -1,13 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { createWatchers } from "../../plugins/_watchers.ts";
-import { health } from "../../plugins/health.ts";
-import { failureOf } from "../_helpers/failure.ts";
+import { createProbeLog, health } from "../../plugins/health.ts";
+import { failureOf } from "../support/failure.ts";
 import { ask, served } from "./serve/_http.ts";
 
 /** Asks after each of some pauses. */
 function watched(): { readonly noticeMs: () => number; ask(from: string, ...pauses: number[]): void } {
   let now = 0;
-  const watchers = createWatchers(() => now);
+  const watchers = createProbeLog(() => now);
   return {
     noticeMs: () => watchers.noticeMs(),
     ask(from, ...pauses) {

@@ -7,9 +7,9 @@ import {
   type Plugin,
   textResult,
 } from "../../core/mod.ts";
-import { requestMeta } from "../../plugins/guard/request-meta.ts";
+import { requestMeta } from "../../core/services/policy.ts";
 import { type TimeoutOptions, timeout } from "../../plugins/timeout.ts";
-import { errorOf, textOf } from "../_helpers/failure.ts";
+import { errorOf, textOf } from "../support/failure.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createGateway, type JsonObject, localTools, type SettledCall, textResult } from "../../core/mod.ts";
 import { validate } from "../../plugins/validate.ts";
-import { errorOf } from "../_helpers/failure.ts";
+import { errorOf } from "../support/failure.ts";
 
 /** Calls a tool of this input schema, with these arguments one after another. */
 async function check(inputSchema: JsonObject, ...args: unknown[]): Promise<SettledCall[]> {

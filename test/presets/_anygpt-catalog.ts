@@ -1,7 +1,7 @@
 import { onTestFinished } from "vitest";
 import { createGateway, type Gateway, type GatewayOptions, type ToolDefinition } from "../../core/mod.ts";
 import { memorySink } from "../../plugins/audit/mod.ts";
-import { anygpt } from "../../presets/anygpt.ts";
+import { anygpt } from "../../presets/anygpt/mod.ts";
 
 /** A tool of a server. */
 export interface CatalogTool extends ToolDefinition {

@@ -12,8 +12,8 @@ import {
 } from "../../core/mod.ts";
 import { audit, type MemorySink, memorySink } from "../../plugins/audit/mod.ts";
 import { demo } from "../../plugins/demo.ts";
-import { gateway as preset } from "../../presets/gateway.ts";
-import { temporaryFolder } from "../_helpers/temporary-folder.ts";
+import { gateway as preset } from "../../presets/gateway/mod.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 import { odd } from "./_open.ts";
 
 /** A request that came to the API. */

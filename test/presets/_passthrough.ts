@@ -5,8 +5,8 @@ import { onTestFinished, vi } from "vitest";
 import type { Gateway, JsonObject, Plugin, Preset } from "../../core/mod.ts";
 import { serveStdio } from "../../plugins/serve/mod.ts";
 import { passthrough } from "../../presets/passthrough.ts";
-import { temporaryFolder } from "../_helpers/temporary-folder.ts";
 import { installed, script, until } from "../plugins/upstreams/_fixtures.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 /** The clients that everything is tried with: both libraries, and the newer one in both eras. */
 export const kinds = ["v1", "v2 legacy", "v2 modern"] as const;
@@ -86,9 +86,9 @@ export async function clientOf(kind: Kind, setup: Setup): Promise<TestClient> {
     { input, output },
   );
   onTestFinished(() => server.close({ drainMs: 0 }));
-  const { upstreams } = server.gateway.services;
-  if (setup.awaited === undefined) await upstreams?.settled();
-  else await until(() => upstreams?.status(String(setup.awaited))?.listedAt !== undefined, 60_000);
+  const { servers } = server.gateway.services;
+  if (setup.awaited === undefined) await servers?.settled();
+  else await until(() => servers?.status(String(setup.awaited))?.listedAt !== undefined, 60_000);
   const told: Told = { asked: [], messages: [], changed: [], updated: [] };
   const connected = await (kind === "v1" ? connectOld : connectNew)(kind, { input, output }, told, setup);
   onTestFinished(() => connected.close());

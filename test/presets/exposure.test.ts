@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest";
 import type { JsonObject, Preset } from "../../core/mod.ts";
 import { demo } from "../../plugins/demo.ts";
 import { hostExposure } from "../../presets/_exposure.ts";
-import { anygpt } from "../../presets/anygpt.ts";
-import { gateway } from "../../presets/gateway.ts";
+import { anygpt } from "../../presets/anygpt/mod.ts";
+import { gateway } from "../../presets/gateway/mod.ts";
 import { clientOf, type Kind, kinds, textIn } from "./_passthrough.ts";
 
 interface Case {

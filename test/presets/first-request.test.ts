@@ -1,10 +1,10 @@
 import { expect, onTestFinished, test, vi } from "vitest";
 import { createGateway, type JsonObject, type Preset } from "../../core/mod.ts";
-import { anygpt } from "../../presets/anygpt.ts";
-import { gateway as gatewayPreset } from "../../presets/gateway.ts";
-import { temporaryFolder } from "../_helpers/temporary-folder.ts";
+import { anygpt } from "../../presets/anygpt/mod.ts";
+import { gateway as gatewayPreset } from "../../presets/gateway/mod.ts";
 import { faulty } from "../plugins/upstreams/_fixtures.ts";
 import { slowCatalog } from "../plugins/upstreams/_slow-catalog.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 test.each<[string, Preset, string, JsonObject]>([
   ["execute_tool", anygpt, "execute_tool", { server: "words", tool: "echo", arguments: { text: "hello" } }],

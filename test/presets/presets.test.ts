@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { createGateway, type PresetTable } from "../../core/mod.ts";
-import { anygpt } from "../../presets/anygpt.ts";
-import { gateway } from "../../presets/gateway.ts";
+import { anygpt } from "../../presets/anygpt/mod.ts";
+import { gateway } from "../../presets/gateway/mod.ts";
 import { presets } from "../../presets/mod.ts";
 import { passthrough } from "../../presets/passthrough.ts";
-import { errorOf, textOf } from "../_helpers/failure.ts";
+import { errorOf, textOf } from "../support/failure.ts";
 import { openPreset } from "./_open.ts";
 
 test("the table holds every preset under its own name", async () => {

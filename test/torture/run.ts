@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { hasRedis } from "../_helpers/redis.ts";
+import { hasRedis } from "../support/redis.ts";
 import type { Findings } from "./inspect.ts";
 import { torture } from "./torture.ts";
 

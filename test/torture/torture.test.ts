@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { hasRedis } from "../_helpers/redis.ts";
-import { temporaryFolder } from "../_helpers/temporary-folder.ts";
+import { hasRedis } from "../support/redis.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 import { torture } from "./torture.ts";
 
 /** `npm run torture` kills a thousand. */

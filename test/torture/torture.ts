@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { startRedis, type TestRedis } from "../_helpers/redis.ts";
 import { fromRoot } from "../bench/_root.ts";
+import { startRedis, type TestRedis } from "../support/redis.ts";
 import { type Findings, inspect } from "./inspect.ts";
 
 /** Which store is tried, and how hard. */

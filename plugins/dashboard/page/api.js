@@ -1,6 +1,6 @@
 /**
  * @typedef {import("../overview.ts").Overview} Overview
- * @typedef {import("../pending.ts").Pending} Pending
+ * @typedef {import("../overview.ts").PendingRow} Pending
  */
 
 const KEY = "toolpipe-token";
@@ -63,10 +63,10 @@ export function look(since) {
  * @param {string} token
  * @returns {Promise<{ pending: Pending[] }>}
  */
-export function decide({ kind, name, hash }, grant, token) {
+export function decide({ kind, id, hash }, grant, token) {
   return send("dashboard/decide", {
     method: "POST",
     headers: { "content-type": "application/json", "x-toolpipe-token": token },
-    body: JSON.stringify({ kind, name, hash, grant }),
+    body: JSON.stringify({ kind, id, hash, grant }),
   });
 }

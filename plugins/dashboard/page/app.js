@@ -6,8 +6,8 @@ import { showCalls, showFigures, showLive, showPending, showServers } from "./vi
 
 /**
  * @typedef {import("../overview.ts").Overview} Overview
- * @typedef {import("../watching.ts").SeenCall} SeenCall
- * @typedef {import("../pending.ts").Pending} Pending
+ * @typedef {import("../call-history.ts").SeenCall} SeenCall
+ * @typedef {import("../overview.ts").PendingRow} Pending
  */
 
 const EVERY_MS = 1000;
@@ -111,7 +111,7 @@ async function onDecision(what, grant) {
   try {
     const { pending } = await decide(what, grant, token);
     showPending(pending, onDecision);
-    toast(`${what.name} was ${grant ? "granted" : "refused"}.`);
+    toast(`${what.id} was ${grant ? "granted" : "refused"}.`);
     // Whoever decides with the keyboard goes on with the next one.
     const next = document.querySelector("#pending button");
     if (next instanceof HTMLElement) next.focus();

@@ -3,8 +3,8 @@ import { clock, count, duration, mood, percent } from "./format.js";
 
 /**
  * @typedef {import("../overview.ts").Overview} Overview
- * @typedef {import("../watching.ts").SeenCall} SeenCall
- * @typedef {import("../pending.ts").Pending} Pending
+ * @typedef {import("../call-history.ts").SeenCall} SeenCall
+ * @typedef {import("../overview.ts").PendingRow} Pending
  */
 
 /** @type {Map<string, string>} */
@@ -143,18 +143,18 @@ export function showPending(pending, onDecision) {
           {
             type: "button",
             class: kind,
-            "aria-label": `${text} the ${what.kind} ${what.name}`,
+            "aria-label": `${text} the ${what.kind} ${what.id}`,
             onclick: () => onDecision(what, grant),
           },
           text,
         );
       return h(
         "li",
-        { "data-name": what.name },
+        { "data-name": what.id },
         h(
           "div",
           {},
-          h("b", {}, what.name),
+          h("b", {}, what.id),
           h(
             "span",
             { class: "badge", "data-mood": "wait" },

@@ -1,37 +1,10 @@
-import {
-  defineError,
-  type ErrorKind,
-  GatewayError,
-  type MaybePromise,
-  type Tool,
-} from "../../../core/mod.ts";
-import { lengthOf, toUnit } from "./_vectors.ts";
+import { defineError, type ErrorKind, GatewayError, type Tool } from "../../../core/mod.ts";
+import type { Embedder } from "../../../core/services/search.ts";
 
-/** Turns queries and tools into vectors that point the same way where they mean the same. */
-export interface Embedder {
-  readonly name: string;
-  /** How long its vectors are; not known before the first answer where a server decides it. */
-  readonly dimensions: number | undefined;
-  /** Changes with everything that changes a vector, so that vectors can be kept by it. */
-  readonly hash: string;
-  /** Whether it answers at once, so that its vectors are not worth keeping. */
-  readonly prompt?: boolean;
-  /** A vector of length 1 for each text; one of zeros where nothing in the text is known. */
-  embedQueries(texts: readonly string[], signal?: AbortSignal): MaybePromise<readonly Float32Array[]>;
-  /** The same for tools. */
-  embedTools(tools: readonly Tool[], signal?: AbortSignal): MaybePromise<readonly Float32Array[]>;
-  /** The text a tool is known by, if nothing else of it counts. */
-  textOf?(tool: Tool): string;
-  /** How likely a tool with such a cosine is the right one, between 0 and 1. */
-  relevance?(cosine: number): number;
-  /** How much each word of a query has to do with a vector. */
-  explain?(query: string, vector: Float32Array): readonly { readonly word: string; readonly share: number }[];
-}
-
-/** Search goes on without vectors. */
+/** An embedder does not work; search continues without vectors. */
 export const EMBEDDER_UNAVAILABLE: ErrorKind = defineError("EMBEDDER_UNAVAILABLE");
 
-/** The error for an embedder that cannot be used. */
+/** Creates the error for an embedder that does not work. */
 export function unavailable(embedder: string, why: string, cause?: unknown): GatewayError {
   return new GatewayError(
     EMBEDDER_UNAVAILABLE,
@@ -40,8 +13,8 @@ export function unavailable(embedder: string, why: string, cause?: unknown): Gat
   );
 }
 
-/** Vectors as a stranger sent them, made sure of: all are there, of one length, made of numbers, and not zero. */
-export function checkedVectors(
+/** Checks vectors from outside: as many as texts, of one length, finite and not zero. Returns them with length 1. */
+export function checkVectors(
   embedder: string,
   vectors: readonly ArrayLike<number>[],
   count: number,
@@ -56,9 +29,76 @@ export function checkedVectors(
       throw unavailable(embedder, `it answered with a vector of ${lengths}`);
     }
     const vector = Float32Array.from(numbers);
-    const length = lengthOf(vector);
+    const length = vectorLength(vector);
     if (!(length > 0 && Number.isFinite(length)))
       throw unavailable(embedder, "it answered with a vector that points nowhere");
     return toUnit(vector);
   });
+}
+
+/** Euclidean length of a vector. */
+export function vectorLength(vector: Float32Array): number {
+  let sum = 0;
+  for (let index = 0; index < vector.length; index++) sum += (vector[index] as number) ** 2;
+  return Math.sqrt(sum);
+}
+
+/** Scales a vector to length 1; one of zeros stays as it is. */
+export function toUnit(vector: Float32Array): Float32Array {
+  const length = vectorLength(vector);
+  return length > 0 ? vector.map((value) => value / length) : vector;
+}
+
+const MAX_TOOL_TEXT = 1_000;
+
+/** Describes a tool as one text, for models that read texts: its name in words, and its description. */
+export function toolText(tool: Tool): string {
+  const name = tool.name.replace(/([a-z0-9])([A-Z])/g, "$1 $2").replace(/[^\p{L}\p{N}]+/gu, " ");
+  const about = (tool.description ?? tool.title ?? "").slice(0, MAX_TOOL_TEXT).trim();
+  return [`${tool.server} ${name.trim()}`, about].filter((part) => part !== "").join(": ");
+}
+
+/** State of an embedder that may fail. */
+export interface Availability {
+  /** Whether it failed so recently that it is not asked now. */
+  readonly isPaused: boolean;
+  failed(thrown: unknown): void;
+  succeeded(): void;
+}
+
+/** A failed embedder is not asked for so long: searches would wait for it in vain. */
+const PAUSE_MS = 30_000;
+
+/** Tracks failures, and reports each kind of failure once. */
+export function trackAvailability(
+  { name, isSync }: Embedder,
+  onTrouble: ((error: GatewayError) => void) | undefined,
+): Availability {
+  const reported = new Set<string>();
+  let pausedUntil = 0;
+  return {
+    get isPaused() {
+      return Date.now() < pausedUntil;
+    },
+    failed(thrown) {
+      // One that needs only its own files does not recover.
+      pausedUntil = isSync ? Number.POSITIVE_INFINITY : Date.now() + PAUSE_MS;
+      const why = (thrown as Error | undefined)?.name === "TimeoutError" ? "it took too long" : "it failed";
+      const error =
+        GatewayError.is(thrown) && thrown.code === EMBEDDER_UNAVAILABLE.code
+          ? thrown
+          : unavailable(name, GatewayError.is(thrown) ? toClause(thrown.message) : why, thrown);
+      if (reported.has(error.message)) return;
+      reported.add(error.message);
+      onTrouble?.(error);
+    },
+    succeeded() {
+      pausedUntil = 0;
+    },
+  };
+}
+
+/** Makes a message of ours part of another sentence. */
+function toClause(message: string): string {
+  return message.replace(/\.$/, "").replace(/^[A-Z](?=[a-z])/, (letter) => letter.toLowerCase());
 }

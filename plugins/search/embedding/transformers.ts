@@ -1,25 +1,15 @@
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { checkedVectors, type Embedder, unavailable } from "./embedder.ts";
-import { textOf } from "./tool-text.ts";
-
-/** A model that transformers.js runs, where the package `@huggingface/transformers` is installed. */
-export interface TransformersEmbedderOptions {
-  readonly type: "transformers";
-  /** The name of a model for sentences, such as "Xenova/all-MiniLM-L6-v2". */
-  readonly model: string;
-  /** What some models want before a query, such as "query: ". */
-  readonly queryPrefix?: string | undefined;
-  /** What some models want before a text that is searched, such as "passage: ". */
-  readonly toolPrefix?: string | undefined;
-}
+import type { Embedder } from "../../../core/services/search.ts";
+import type { TransformersEmbedderOptions } from "../options.ts";
+import { checkVectors, toolText, unavailable } from "./embedder.ts";
 
 const PACKAGE = "@huggingface/transformers";
 const MAX_TEXTS = 16;
 const MAX_CHARACTERS = 2_000;
 
-/** What is used of the package. */
+/** The part of the package that is used. */
 interface Transformers {
   pipeline(task: "feature-extraction", model: string, options?: object): Promise<Extractor>;
 }
@@ -28,7 +18,7 @@ type Extractor = (
   options: { pooling: "mean"; normalize: boolean },
 ) => Promise<{ readonly dims: readonly number[]; readonly data: ArrayLike<number> }>;
 
-/** Embeds with transformers.js, which is looked for beside us and then from this folder on upwards. */
+/** Embeds with transformers.js, which is resolved from this package and then from `folder` upwards. */
 export function transformersEmbedder(
   { model, queryPrefix = "", toolPrefix = "" }: TransformersEmbedderOptions,
   folder: string = process.cwd(),
@@ -38,7 +28,7 @@ export function transformersEmbedder(
   let loading: Promise<Extractor> | undefined;
 
   const load = async (): Promise<Extractor> => {
-    const { pipeline } = await installed(name, folder);
+    const { pipeline } = await importTransformers(name, folder);
     try {
       return await pipeline("feature-extraction", model, { dtype: "q8" });
     } catch (cause) {
@@ -61,7 +51,7 @@ export function transformersEmbedder(
       const rows = batch.map((_, row) =>
         Array.from({ length: width }, (_, at) => data[row * width + at] ?? Number.NaN),
       );
-      vectors.push(...checkedVectors(name, rows, batch.length, dimensions));
+      vectors.push(...checkVectors(name, rows, batch.length, dimensions));
       dimensions ??= vectors[0]?.length;
     }
     return vectors;
@@ -80,14 +70,14 @@ export function transformersEmbedder(
       ),
     embedTools: (tools, signal) =>
       embed(
-        tools.map((tool) => toolPrefix + textOf(tool)),
+        tools.map((tool) => toolPrefix + toolText(tool)),
         signal,
       ),
-    textOf,
+    textOf: toolText,
   };
 }
 
-async function installed(name: string, folder: string): Promise<Transformers> {
+async function importTransformers(name: string, folder: string): Promise<Transformers> {
   for (const from of [import.meta.url, pathToFileURL(join(folder, "package.json"))]) {
     let file: string;
     try {

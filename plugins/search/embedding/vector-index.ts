@@ -1,44 +1,50 @@
 import type { Tool } from "../../../core/mod.ts";
-import type { Scored } from "../voice.ts";
-import { bestOf } from "./_best-of.ts";
-import { type Packed, rounded } from "./_bytes.ts";
-import { LANES, type Products, product, products } from "./_products.ts";
+import type { Scored } from "../scorer.ts";
+import { createTop } from "../top.ts";
+import {
+  createVectorArray,
+  dotProduct,
+  LANES,
+  type PackedVector,
+  roundQuery,
+  type VectorArray,
+} from "./int8-vectors.ts";
 
-/** Vectors of tools as bytes, in one array, searched from end to end: exact, and quick enough for 100,000 tools. */
+/** Vectors of tools as bytes in one array, searched from end to end: exact, and fast enough for 100,000 tools. */
 export interface VectorIndex {
-  /** How many tools have a vector. */
+  /** Number of tools with a vector. */
   readonly size: number;
-  /** How long the vectors are; 0 before the first. */
+  /** Length of the vectors; 0 before the first. */
   readonly dimensions: number;
-  /** Takes in the tools of one server in place of those it had, and returns those that have no vector yet. */
+  /** Replaces the tools of one server and returns those that have no vector yet. */
   replace(server: string, tools: readonly Tool[]): readonly Tool[];
-  /** Whether this very tool is there. */
+  /** Whether the index has this tool object. */
   has(tool: Tool): boolean;
-  /** Gives a tool its vector, of length 1 or of zeros, if the tool is still there and the vector is like the others. */
-  fill(tool: Tool, vector: Packed): void;
-  /** Gives many tools their vectors, which lie one after another, as {@link VectorIndex.fill} does. */
+  /** Sets the vector of a tool, if the index still has the tool and the vector has the length of the others. */
+  fill(tool: Tool, vector: PackedVector): void;
+  /** Sets the vectors of many tools, which lie one after another. */
   fillAll(tools: readonly Tool[], scales: Float32Array, bytes: Int8Array): void;
-  /** The vector of a tool as it was given, if it has one; valid until the next is given. */
-  packed(tool: Tool): Packed | undefined;
-  /** Prepares a vector of length 1 for being compared. */
-  near(query: Float32Array): Near;
+  /** The vector of a tool, valid until the next `fill`. */
+  packed(tool: Tool): PackedVector | undefined;
+  /** Compares a query vector of length 1 with all tools. */
+  compare(query: Float32Array): Similarity;
 }
 
-/** How near tools are to a vector. */
-export interface Near {
-  /** The nearest by their cosine, none of them at or below 0. */
+/** Similarity of tools to a query vector. */
+export interface Similarity {
+  /** The tools of the highest cosine above 0, best first. */
   best(count: number, server?: string): readonly Scored[];
-  /** The cosine of one tool; 0 where it has no vector, or is not known. */
+  /** Cosine of one tool; 0 if it has no vector, or is unknown. */
   cosine(tool: Tool): number;
   /** The vector of a tool, if it has one. */
   vector(tool: Tool): Float32Array | undefined;
 }
 
-/** Makes an index. The first vector says how long all of them are. */
-export function vectorIndex(options: { readonly plain?: boolean } = {}): VectorIndex {
+/** Creates an empty index. The first vector sets the length of all. */
+export function createVectorIndex(options: { readonly plain?: boolean } = {}): VectorIndex {
   let dimensions = 0;
   let stride = 0;
-  let store: Products | undefined;
+  let store: VectorArray | undefined;
   let scales = new Float32Array(0);
   let size = 0;
   const tools: (Tool | undefined)[] = [];
@@ -51,16 +57,16 @@ export function vectorIndex(options: { readonly plain?: boolean } = {}): VectorI
     size += Number(scale > 0) - Number(scaleOf(slot) > 0);
     scales[slot] = scale;
   };
-  const storeFor = (length: number): Products => {
+  const storeFor = (length: number): VectorArray => {
     if (!store) {
       dimensions = length;
       stride = Math.ceil(length / LANES) * LANES;
-      store = products(stride, options);
+      store = createVectorArray(stride, options);
     }
-    if (store.room < tools.length) {
-      store.grow(Math.max(64, tools.length, store.room * 2));
+    if (store.capacity < tools.length) {
+      store.grow(Math.max(64, tools.length, store.capacity * 2));
       const old = scales;
-      scales = new Float32Array(store.room);
+      scales = new Float32Array(store.capacity);
       scales.set(old);
     }
     return store;
@@ -69,7 +75,7 @@ export function vectorIndex(options: { readonly plain?: boolean } = {}): VectorI
     const slot = slots.get(tool.id);
     return slot !== undefined && scaleOf(slot) > 0 ? slot : undefined;
   };
-  /** Where this very tool is, whether it has a vector or not. */
+  /** Slot of this tool object, with or without a vector. */
   const slotIn = (tool: Tool | undefined): number | undefined => {
     const slot = tool && slots.get(tool.id);
     return slot !== undefined && tools[slot] === tool ? slot : undefined;
@@ -99,7 +105,7 @@ export function vectorIndex(options: { readonly plain?: boolean } = {}): VectorI
       for (const tool of before.keys()) if (tool) slots.delete(tool.id);
       const kept: number[] = [];
       const fresh: Tool[] = [];
-      // The very same tool has the vector it had.
+      // A tool object that is still listed keeps its vector.
       for (const tool of list) {
         const slot = before.get(tool);
         if (slot === undefined) fresh.push(tool);
@@ -130,7 +136,7 @@ export function vectorIndex(options: { readonly plain?: boolean } = {}): VectorI
       if (list.length === 0 || (dimensions > 0 && length !== dimensions)) return;
       const { vectors } = storeFor(length);
       let from = 0;
-      // What lies side by side in both is copied at once: to look at each vector by itself takes longer.
+      // Runs that are contiguous in both are copied at once: one vector at a time takes longer.
       for (let place = 0; place < list.length; place++) {
         const slot = slotIn(list[place]);
         if (slot !== undefined) setScale(slot, given[place] as number);
@@ -147,31 +153,31 @@ export function vectorIndex(options: { readonly plain?: boolean } = {}): VectorI
       const begin = slot * stride;
       return { scale: scaleOf(slot), bytes: store.vectors.subarray(begin, begin + dimensions) };
     },
-    near(query) {
-      const { numbers, scale } = rounded(query, stride);
+    compare(query) {
+      const { numbers, scale } = roundQuery(query, stride);
       const cosineOf = (slot: number, sum: number): number => sum * (scaleOf(slot) * scale);
       return {
         best(count, server) {
-          const best = bestOf(count, isBefore);
+          const top = createTop(count, isBefore);
           const { vectors } = store ?? { vectors: new Int8Array(0) };
           if (server !== undefined) {
             for (const slot of servers.get(server) ?? [])
-              best.offer(slot, cosineOf(slot, product(numbers, vectors, slot * stride)));
+              top.offer(slot, cosineOf(slot, dotProduct(numbers, vectors, slot * stride)));
           } else if (store && scale > 0) {
-            const used = Math.min(tools.length, store.room);
-            const sums = store.of(numbers, used);
+            const used = Math.min(tools.length, store.capacity);
+            const sums = store.multiply(numbers, used);
             for (let slot = 0; slot < used; slot++) {
               const cosine = (sums[slot] as number) * ((scales[slot] as number) * scale);
-              if (cosine >= best.least()) best.offer(slot, cosine);
+              if (cosine >= top.least()) top.offer(slot, cosine);
             }
           }
-          return best.sorted().map(([slot, score]) => ({ tool: tools[slot] as Tool, score }));
+          return top.sorted().map(({ item, score }) => ({ tool: tools[item] as Tool, score }));
         },
         cosine(tool) {
           const slot = slotOf(tool);
           return slot === undefined || !store
             ? 0
-            : cosineOf(slot, product(numbers, store.vectors, slot * stride));
+            : cosineOf(slot, dotProduct(numbers, store.vectors, slot * stride));
         },
         vector(tool) {
           const slot = slotOf(tool);

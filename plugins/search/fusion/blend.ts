@@ -1,62 +1,62 @@
 import type { Tool } from "../../../core/mod.ts";
-import type { Asked } from "../voice.ts";
+import type { QueryScores } from "../scorer.ts";
 
-/** A voice's word on one text, and how much it counts. */
-export interface Weighted {
-  readonly asked: Asked;
+/** Scores of one scorer for one text, with the weight of the scorer. */
+export interface WeightedScores {
+  readonly scores: QueryScores;
   readonly weight: number;
-  /** Whether it has anything to say of a tool, for or against it; of every tool where this is not told. */
-  readonly hears?: ((tool: Tool) => boolean) | undefined;
+  /** Whether the scorer knows a tool; every tool by default. */
+  readonly knows?: ((tool: Tool) => boolean) | undefined;
 }
 
-/** What voices of different scales give tools in common. */
+/** Scores of several scorers on one scale. */
 export interface Blend {
-  /** The tools that some voice puts among its best; of one server where it is given. */
+  /** The tools that some scorer has among its best; of one server if it is given. */
   readonly candidates: ReadonlySet<Tool>;
-  /** Those of all servers. */
+  /** The candidates of all servers. */
   readonly everywhere: ReadonlySet<Tool>;
-  /** What each voice gives a tool, in their order. What is no candidate anywhere has what the least of them has. */
-  shares(tool: Tool): readonly number[];
-  /** The same, but every tool is asked for. */
-  exactShares(tool: Tool): readonly number[];
+  /** Scaled score of each scorer, in their order. A tool that is no candidate has the least score of all. */
+  scores(tool: Tool): readonly number[];
+  /** Scaled score of each scorer, computed for any tool. */
+  exactScores(tool: Tool): readonly number[];
 }
 
-/** So many of a voice's best tools are looked at. */
+/** Number of the best tools of each scorer that become candidates. */
 const DEPTH = 40;
 
 /**
- * Brings voices to one scale: each counts by how far a tool stands out among all candidates, in standard
+ * Brings scorers to one scale: each counts by how far a tool stands out among all candidates, in standard
  * deviations. Scaling by the highest score alone would make a weak best hit look as good as a strong one.
  * Tools of one server are scaled as they are among all, so that narrowing a search changes no order.
  */
-export function blend(voices: readonly Weighted[], server?: string): Blend {
-  const everywhere = best(voices);
-  const scaled = voices.map(({ asked, weight, hears = () => true }) => {
-    const scores = new Map([...everywhere].filter(hears).map((tool) => [tool, asked.score(tool)]));
-    const scale = scaleOf([...scores.values()]);
-    // What a voice does not know is neither better nor worse by it.
-    const share = (score: number | undefined): number => (score === undefined ? 0 : weight * scale(score));
-    const shares = new Map([...everywhere].map((tool) => [tool, share(scores.get(tool))]));
+export function blend(scorers: readonly WeightedScores[], server?: string): Blend {
+  const everywhere = bestOf(scorers);
+  const scaled = scorers.map(({ scores, weight, knows = () => true }) => {
+    const raw = new Map([...everywhere].filter(knows).map((tool) => [tool, scores.score(tool)]));
+    const scale = createScale([...raw.values()]);
+    // A tool that a scorer does not know is neither better nor worse by it.
+    const toScaled = (score: number | undefined): number => (score === undefined ? 0 : weight * scale(score));
+    const known = new Map([...everywhere].map((tool) => [tool, toScaled(raw.get(tool))]));
     const exact = (tool: Tool): number =>
-      shares.get(tool) ?? share(hears(tool) ? asked.score(tool) : undefined);
-    return { shares, exact, least: Math.min(0, ...shares.values()) };
+      known.get(tool) ?? toScaled(knows(tool) ? scores.score(tool) : undefined);
+    return { known, exact, least: Math.min(0, ...known.values()) };
   });
   return {
     everywhere,
-    candidates: server === undefined ? everywhere : best(voices, server),
-    shares: (tool) => scaled.map(({ shares, least }) => shares.get(tool) ?? least),
-    exactShares: (tool) => scaled.map(({ exact }) => exact(tool)),
+    candidates: server === undefined ? everywhere : bestOf(scorers, server),
+    scores: (tool) => scaled.map(({ known, least }) => known.get(tool) ?? least),
+    exactScores: (tool) => scaled.map(({ exact }) => exact(tool)),
   };
 }
 
-function best(voices: readonly Weighted[], server?: string): ReadonlySet<Tool> {
-  return new Set(voices.flatMap(({ asked }) => asked.best(DEPTH, server).map(({ tool }) => tool)));
+function bestOf(scorers: readonly WeightedScores[], server?: string): ReadonlySet<Tool> {
+  return new Set(scorers.flatMap(({ scores }) => scores.best(DEPTH, server).map(({ tool }) => tool)));
 }
 
-function scaleOf(scores: readonly number[]): (score: number) => number {
+function createScale(scores: readonly number[]): (score: number) => number {
   const mean = scores.reduce((sum, score) => sum + score, 0) / scores.length;
   const variance = scores.reduce((sum, score) => sum + (score - mean) ** 2, 0) / scores.length;
-  // Where all are alike, a voice tells none of them from another.
+  // Where all scores are equal, the scorer tells no tool from another.
   if (!(variance > 1e-12)) return () => 0;
   const deviation = Math.sqrt(variance);
   return (score) => (score - mean) / deviation;

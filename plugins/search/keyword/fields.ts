@@ -1,56 +1,41 @@
 import { isJsonObject } from "../../../core/json.ts";
 import type { Tool } from "../../../core/mod.ts";
 
-/** The parts of a tool that are searched, in the order of their numbers. */
-export const keywordFields = [
-  "name",
-  "server",
-  "title",
-  "summary",
-  "description",
-  "parameters",
-  "parameterDescriptions",
-  "tags",
-] as const;
-
-/** A part of a tool that is searched. */
-export type KeywordField = (typeof keywordFields)[number];
-
-/** How much of each part is read: a page in a description must not outweigh the rest, nor cost more than it gives. */
-const LONGEST = [200, 200, 300, 600, 2_000, 1_000, 1_500, 500];
+/** Characters that are read of each of `keywordFields`: a page in a description must not outweigh the rest. */
+const MAX_CHARACTERS = [200, 200, 300, 600, 2_000, 1_000, 1_500, 500];
 const MAX_PARAMETERS = 100;
 const MAX_DEPTH = 4;
 
-/** The texts of a tool, one for each field. Whatever a server may have sent, this never throws. */
-export function textsOf(tool: Tool): string[] {
-  const description = textOf(tool.description);
-  const end = endOfSentence(description);
+/** Extracts the text of each of `keywordFields`. Never throws, whatever a server sent. */
+export function fieldTexts(tool: Tool): string[] {
+  const description = toText(tool.description);
+  const end = findSentenceEnd(description);
   const names: string[] = [];
   const descriptions: string[] = [];
   readParameters(tool.inputSchema, names, descriptions, 0);
   return [
     tool.name,
     tool.server,
-    `${textOf(tool.title)} ${textOf(tool.annotations?.title)}`,
+    `${toText(tool.title)} ${toText(tool.annotations?.title)}`,
     description.slice(0, end),
     description.slice(end),
     names.join(" "),
     descriptions.join("\n"),
-    Array.isArray(tool.tags) ? tool.tags.map(textOf).join("\n") : "",
-  ].map((text, field) => text.slice(0, LONGEST[field]));
+    Array.isArray(tool.tags) ? tool.tags.map(toText).join("\n") : "",
+  ].map((text, field) => text.slice(0, MAX_CHARACTERS[field]));
 }
 
-function textOf(value: unknown): string {
+function toText(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
-/** Where the first sentence or line ends. */
-function endOfSentence(text: string): number {
+/** Index of the end of the first sentence or line. */
+function findSentenceEnd(text: string): number {
   const found = /[.!?](?=\s)|[。！？]|\n/.exec(text.slice(0, 600));
   return found ? found.index + 1 : Math.min(text.length, 600);
 }
 
-/** Parameters of parameters count too, and so do those of any choice; a schema that refers to itself ends by depth. */
+/** Collects nested parameters and those of any choice; the depth ends a schema that refers to itself. */
 function readParameters(schema: unknown, names: string[], descriptions: string[], depth: number): void {
   if (depth > MAX_DEPTH || !isJsonObject(schema)) return;
   const properties = schema["properties"];

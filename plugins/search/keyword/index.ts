@@ -1,54 +1,54 @@
 import type { Tool } from "../../../core/mod.ts";
-import type { Keeping } from "../keeping/keeping.ts";
-import { createNames, type Names } from "./names.ts";
-import { counter, type Postings, postingsOf } from "./postings.ts";
+import type { IndexSnapshot } from "../../../core/services/search.ts";
+import { createNames, type Names } from "../../lib/text/names.ts";
+import { createCounter, type Postings, toPostings } from "./postings.ts";
 import { FIELDS, readSegment, renumber, type Segment, SHIFT } from "./segment.ts";
-import { type Remembered, remember, writeSnapshot } from "./snapshot.ts";
+import { type KeywordSnapshot, readSnapshot, writeSnapshot } from "./snapshot.ts";
 import { createTerms, type Terms } from "./terms.ts";
 
-/** Tools as numbers, for whoever scores them. */
-export interface KeywordIndex extends Keeping {
-  /** Takes in the tools of one server in place of those it had. */
+/** Inverted index of tools. */
+export interface KeywordIndex extends IndexSnapshot {
+  /** Replaces the tools of one server. */
   update(server: string, tools: readonly Tool[]): void;
   /** Grows with every change. */
   readonly revision: number;
-  /** How many tools there are. */
+  /** Number of tools. */
   readonly size: number;
-  /** Their words. Their numbers are good until the next change, once the index is in order. */
+  /** The terms of the tools. Their numbers are valid from `ready` until the next change. */
   readonly terms: Terms;
   readonly names: Names;
-  /** Everything that is searched; what has changed is put in order first. */
-  ready(): Ready;
+  /** Puts changes in order and returns what is searched. */
+  ready(): ReadyIndex;
   /** The tools of one server. */
   segment(server: string): Segment | undefined;
-  /** Where a tool is: its server's tools, and its number among them. */
+  /** Finds a tool: the segment of its server, and its number in it. */
   place(tool: Tool): readonly [Segment, number] | undefined;
 }
 
-/** An index in order. */
-export interface Ready {
+/** Index in order. */
+export interface ReadyIndex {
   readonly postings: readonly Postings[];
-  /** One more than the highest number of a tool. Some numbers may stand for tools that are gone. */
+  /** One more than the highest number of a tool. Some numbers may be of removed tools. */
   readonly slots: number;
   /** The segments by the numbers of their tools, in rising order. */
   readonly segments: readonly Segment[];
-  /** The words in each field of each tool by its number; none of a tool that is gone. */
+  /** Number of words in each field of each tool; 0 for a removed tool. */
   readonly lengths: Uint16Array;
   /** The mean number of words in each field, among tools that have it. */
   readonly meanLengths: readonly number[];
-  /** How many tools have a term. */
+  /** Number of tools that have a term. */
   count(term: number): number;
 }
 
-/** When an index is put in order as a whole. */
+/** Thresholds for putting the whole index in order. */
 export interface KeywordIndexOptions {
-  /** What has changed is kept apart from the rest until it has so many entries, or a sixteenth of them. */
+  /** Changes are kept apart until they have so many entries, or a sixteenth of all. */
   readonly apart?: number;
-  /** Terms of tools that are gone are dropped where there are so many, and more than of those that are there. */
+  /** Terms of removed tools are dropped if there are so many, and more than of present tools. */
   readonly deadTerms?: number;
 }
 
-/** Makes an empty index. */
+/** Creates an empty index. */
 export function createKeywordIndex({
   apart: leastApart = 20_000,
   deadTerms = 10_000,
@@ -58,7 +58,7 @@ export function createKeywordIndex({
   const numbers = new WeakMap<Segment, Map<string, number>>();
   const totals = new Float64Array(2 * FIELDS);
   let terms = createTerms();
-  let remembered: Remembered | undefined;
+  let loaded: KeywordSnapshot | undefined;
   let read = new WeakSet<Segment>();
   let fresh = 0;
   let size = 0;
@@ -66,7 +66,7 @@ export function createKeywordIndex({
   let settled = new Set<Segment>();
   let main: Postings = { starts: new Uint32Array(1), entries: new Uint32Array(0) };
   let slots = 0;
-  let ready: Ready | undefined;
+  let ready: ReadyIndex | undefined;
 
   const account = (segment: Segment, change: 1 | -1): void => {
     size += change * segment.tools.length;
@@ -74,7 +74,7 @@ export function createKeywordIndex({
       totals[at] = (totals[at] as number) + change * (segment.totals[at] as number);
   };
 
-  /** Forgets terms that no tool has any more, where they are most of all. */
+  /** Drops terms that no tool has any more, if they are more than half. */
   const dropTerms = (all: readonly Segment[]): void => {
     if (terms.size < deadTerms) return;
     const isAlive = new Uint8Array(terms.size);
@@ -93,14 +93,14 @@ export function createKeywordIndex({
     for (const segment of all) renumber(segment, numberOf);
   };
 
-  /** Puts all of it in order, so that nothing is apart and nothing is of tools that are gone. */
+  /** Puts the whole index in order, without separate changes and removed tools. */
   const settle = (all: readonly Segment[]): void => {
     dropTerms(all);
     slots = number(all, 0);
-    main = postingsOf(all, terms.size);
+    main = toPostings(all, terms.size);
     settled = new Set(all);
   };
-  const order = (): Ready => {
+  const order = (): ReadyIndex => {
     const all = [...segments.values()];
     const isApart = (segment: Segment): boolean => !settled.has(segment);
     const settledSize = main.entries.length;
@@ -109,7 +109,7 @@ export function createKeywordIndex({
     if (apartSize + gone > Math.max(leastApart, settledSize / 16)) settle(all);
     const apart = all.filter(isApart);
     const end = number(apart, slots);
-    const postings = apart.length > 0 ? [main, postingsOf(apart, terms.size)] : [main];
+    const postings = apart.length > 0 ? [main, toPostings(apart, terms.size)] : [main];
     const lengths = new Uint16Array(end * FIELDS);
     for (const segment of all) lengths.set(segment.lengths, segment.first * FIELDS);
     return {
@@ -121,7 +121,7 @@ export function createKeywordIndex({
         { length: FIELDS },
         (_, field) => (totals[field] as number) / Math.max(1, totals[FIELDS + field] as number),
       ),
-      count: counter(postings, lengths),
+      count: createCounter(postings, lengths),
     };
   };
 
@@ -135,9 +135,9 @@ export function createKeywordIndex({
         if (read.has(old)) fresh -= old.tools.length;
       }
       if (tools.length > 0) {
-        const known = remembered?.segment(server, tools, terms);
+        const known = loaded?.segment(server, tools, terms);
         const segment = known ?? readSegment(tools, terms);
-        if (known && main === remembered?.postings) settled.add(segment);
+        if (known && main === loaded?.postings) settled.add(segment);
         if (!known) {
           read.add(segment);
           fresh += tools.length;
@@ -188,12 +188,12 @@ export function createKeywordIndex({
     },
     load(bytes) {
       const isFirst = segments.size === 0 && terms.size === 0;
-      remembered = remember(bytes, terms);
-      if (isFirst && remembered) {
-        main = remembered.postings;
-        slots = remembered.slots;
+      loaded = readSnapshot(bytes, terms);
+      if (isFirst && loaded) {
+        main = loaded.postings;
+        slots = loaded.slots;
       }
-      return remembered !== undefined;
+      return loaded !== undefined;
     },
   };
 }
@@ -202,7 +202,7 @@ function sizeOf(segments: readonly Segment[]): number {
   return segments.reduce((sum, { entries }) => sum + entries.length, 0);
 }
 
-/** Numbers the tools of segments from here on; returns where they end. */
+/** Numbers the tools of segments from `from` on; returns the next number. */
 function number(segments: readonly Segment[], from: number): number {
   let next = from;
   for (const segment of segments) {

@@ -1,40 +1,46 @@
 import type { Tool } from "../../../core/mod.ts";
-import type { MatchedTerm } from "../ranker.ts";
-import { keywordFields } from "./fields.ts";
-import { type Coverage, type Gains, IN_NAME, IN_SERVER, scoreOf, shareOf } from "./gains.ts";
+import type { MatchedTerm } from "../../../core/services/search.ts";
+import { type KeywordParameters, keywordFields } from "../options.ts";
 import type { KeywordIndex } from "./index.ts";
-import type { KeywordParameters } from "./options.ts";
 import type { KeywordQuery } from "./query.ts";
 import { type Segment, SHIFT } from "./segment.ts";
+import {
+  type Coverage,
+  IN_NAME,
+  IN_SERVER,
+  raiseByCoverage,
+  saturate,
+  type TermWeights,
+} from "./term-weights.ts";
 
-/** How well a tool fits a query. */
+/** Match of one tool with a query. */
 export interface Match {
   readonly score: number;
-  /** The sum over the words of the query, without anything else. */
+  /** Sum over the words of the query, without the bonus for coverage. */
   readonly sum: number;
   readonly coverage: Coverage;
 }
 
-/** Looks at one tool: the same sums in the same order as where all tools are searched, so that they are equal. */
+/** Matches single tools. Sums in the same order as the search over all tools, so that scores are equal. */
 export interface Matching {
   match(query: KeywordQuery, tool: Tool): Match;
-  /** The words that were found, and what each adds by each field. */
+  /** The words that were found, with their contribution by field. */
   terms(query: KeywordQuery, tool: Tool): readonly MatchedTerm[];
 }
 
 const nothing: Match = { score: 0, sum: 0, coverage: { name: 0, server: 0, query: 0 } };
 
-/** Makes the view of single tools. */
+/** Creates the matching of single tools. */
 export function createMatching(
   index: KeywordIndex,
-  gains: () => Gains,
+  weights: () => TermWeights,
   parameters: KeywordParameters,
 ): Matching {
   const { k1 } = parameters;
 
   return {
     match({ concepts, idf }, tool) {
-      const { value, namePart, serverPart } = gains();
+      const { value, namePart, serverPart } = weights();
       const place = index.place(tool);
       if (!place) return nothing;
       const [segment, number] = place;
@@ -51,7 +57,7 @@ export function createMatching(
             amount += value(slot, field) * (entry & 127);
           }
           if (amount === 0) continue;
-          const gain = weight * shareOf(amount, k1);
+          const gain = weight * saturate(amount, k1);
           if (best === 0) {
             sum += gain;
             found += weight;
@@ -69,10 +75,10 @@ export function createMatching(
         server: Math.min(1, inServer * serverPart(slot)),
         query: Math.min(1, found / idf),
       };
-      return { score: scoreOf(parameters, sum, coverage), sum, coverage };
+      return { score: raiseByCoverage(parameters, sum, coverage), sum, coverage };
     },
     terms({ concepts }, tool) {
-      const { value } = gains();
+      const { value } = weights();
       const place = index.place(tool);
       if (!place) return [];
       const [segment, number] = place;
@@ -87,7 +93,7 @@ export function createMatching(
             return { field, amount: value(slot, field) * (entry & 127) };
           }).filter(({ amount }) => amount > 0);
           const sum = parts.reduce((total, { amount }) => total + amount, 0);
-          const gain = weight * shareOf(sum, k1);
+          const gain = weight * saturate(sum, k1);
           if (gain <= most) continue;
           most = gain;
           best = parts.map(({ field, amount }) => ({

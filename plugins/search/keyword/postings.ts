@@ -1,14 +1,14 @@
 import { FIELDS, type Segment, SHIFT } from "./segment.ts";
 
-/** Where each term is found: tool, field and count, one term after the other. */
+/** Entries of tool, field and count, one term after the other. */
 export interface Postings {
-  /** Where those of each term begin, and where the last ones end. */
+  /** Start of the entries of each term, and the end of the last. */
   readonly starts: Uint32Array;
   readonly entries: Uint32Array;
 }
 
-/** Turns segments around, by counting: the tools of each term instead of the terms of each tool. */
-export function postingsOf(segments: Iterable<Segment>, termCount: number): Postings {
+/** Inverts segments by counting: the tools of each term instead of the terms of each tool. */
+export function toPostings(segments: Iterable<Segment>, termCount: number): Postings {
   const list = [...segments];
   const starts = new Uint32Array(termCount + 2);
   for (const { entries } of list) {
@@ -19,7 +19,7 @@ export function postingsOf(segments: Iterable<Segment>, termCount: number): Post
   }
   for (let term = 2; term < starts.length; term++)
     starts[term] = (starts[term] ?? 0) + (starts[term - 1] ?? 0);
-  // Each place is one too far on: as it is filled, it moves to where the next one begins.
+  // Each start is one place ahead: filling moves it to where the next term begins.
   const turned = new Uint32Array(starts.at(-1) ?? 0);
   const mask = (1 << SHIFT) - 1;
   for (const { tools, starts: from, entries, first } of list) {
@@ -37,8 +37,8 @@ export function postingsOf(segments: Iterable<Segment>, termCount: number): Post
   return { starts: starts.subarray(0, termCount + 1), entries: turned };
 }
 
-/** Counts the tools that have a term, when it is first asked for. Tools that are gone have no words in any field. */
-export function counter(postings: readonly Postings[], lengths: Uint16Array): (term: number) => number {
+/** Counts the tools that have a term, on demand. Removed tools have no words in any field. */
+export function createCounter(postings: readonly Postings[], lengths: Uint16Array): (term: number) => number {
   const counts = new Map<number, number>();
   return (term) => {
     const known = counts.get(term);

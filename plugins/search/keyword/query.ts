@@ -1,40 +1,41 @@
-import { forEachWord, stopWords, termOf } from "../text.ts";
-import type { KeywordParameters } from "./options.ts";
+import { nearest } from "../../../core/nearest.ts";
+import { forEachWord, stopWords, termOf } from "../../lib/text/text.ts";
+import type { KeywordParameters } from "../options.ts";
 import { synonymsOf } from "./synonyms.ts";
 import type { Terms } from "./terms.ts";
 
-/** A pasted page is no query: what is asked comes first. */
+/** A query is read up to here: in a pasted page the request comes first. */
 const MAX_CHARACTERS = 8_000;
 const MAX_CONCEPTS = 64;
-/** What two neighbouring words of the query are worth where a tool writes them as one: `file system`. */
+/** Weight of two adjacent words of the query where a tool writes them as one: `file system`. */
 const JOINED = 0.7;
 
-/** A word of the query with all that may stand for it. */
+/** Word of the query with its synonyms. */
 export interface Concept {
-  /** The word as it was asked for. */
+  /** The word as it is in the query. */
   readonly word: string;
-  /** What finding it is worth: the rarer it is, the more. */
+  /** Inverse document frequency: the rarer, the more. */
   readonly idf: number;
-  /** The word itself first. None where no tool has any of them. */
+  /** The word itself first. Empty if no tool has any of them. */
   readonly members: readonly Member[];
 }
 
-/** A term that stands for a word of the query. */
+/** Term of a concept. */
 export interface Member {
   readonly term: number;
   readonly weight: number;
 }
 
-/** A query as an index understands it. */
+/** Query in the terms of an index. */
 export interface KeywordQuery {
   readonly concepts: readonly Concept[];
-  /** What it would be worth to find all of its words; never 0. */
+  /** Sum over all words; never 0. */
   readonly idf: number;
-  /** What the words of no tool can add up to more than; never 0. */
+  /** Upper bound of the sum for any tool; never 0. */
   readonly most: number;
 }
 
-/** Reads a query for an index of so many tools. Words that say nothing count only where there are no others. */
+/** Reads a query for an index of `size` tools. Stop words count only if there are no others. */
 export function readQuery(
   text: string,
   terms: Terms,
@@ -42,8 +43,8 @@ export function readQuery(
   size: number,
   { synonyms }: KeywordParameters,
 ): KeywordQuery {
-  const { words, joined } = wordsIn(text);
-  /** A term that a tool has, with what it is worth by its rarity. */
+  const { words, joined } = splitWords(text);
+  /** Finds a term that some tool has, weighted by its rarity. */
   const find = (term: string): Member | undefined => {
     const number = terms.find(term);
     const count = number === undefined ? 0 : countOf(number);
@@ -64,7 +65,7 @@ export function readQuery(
     const own = words.has(term) ? undefined : find(term);
     if (own) concepts.push({ word, idf: 0, members: [{ term: own.term, weight: JOINED * own.weight }] });
   }
-  // Of very many words the rarest are kept.
+  // Of very many words, the rarest count.
   const kept =
     concepts.length <= MAX_CONCEPTS
       ? concepts
@@ -80,23 +81,51 @@ export function readQuery(
   };
 }
 
-/** The terms of a query with the words they come from, and those of neighbours joined to one. */
-function wordsIn(text: string): Record<"words" | "joined", ReadonlyMap<string, string>> {
+/** Terms of a query with their words, and terms of adjacent words joined to one. */
+function splitWords(text: string): Record<"words" | "joined", ReadonlyMap<string, string>> {
   const words = new Map<string, string>();
-  const fillers = new Map<string, string>();
+  const stops = new Map<string, string>();
   const joined = new Map<string, string>();
   let last = "";
   forEachWord(text.slice(0, MAX_CHARACTERS), (word) => {
-    const isFiller = stopWords.has(word);
-    const list = isFiller ? fillers : words;
+    const isStop = stopWords.has(word);
+    const list = isStop ? stops : words;
     const term = termOf(word);
     if (!list.has(term)) list.set(term, word);
-    if (last !== "" && !isFiller) joined.set(termOf(last + word), `${last} ${word}`);
-    last = isFiller ? "" : word;
+    if (last !== "" && !isStop) joined.set(termOf(last + word), `${last} ${word}`);
+    last = isStop ? "" : word;
   });
-  return { words: words.size > 0 ? words : fillers, joined };
+  return { words: words.size > 0 ? words : stops, joined };
 }
 
 function idfOf(count: number, size: number): number {
   return Math.log(1 + (size - count + 0.5) / (count + 0.5));
+}
+
+const MAX_CORRECTED_WORDS = 8;
+const MAX_CORRECTED_CHARACTERS = 500;
+/** Shorter words have too many that are spelled alike. */
+const MIN_CORRECTED_LENGTH = 4;
+
+/** Replaces each word of a query by the known term that is spelled most alike; a word without one is dropped. */
+export function correctWords(query: string, terms: Terms, countOf: (term: number) => number): string {
+  const words = new Set<string>();
+  forEachWord(query.slice(0, MAX_CORRECTED_CHARACTERS), (word) => {
+    if (stopWords.has(word) || word.length < MIN_CORRECTED_LENGTH) return;
+    if (words.size < MAX_CORRECTED_WORDS) words.add(termOf(word));
+  });
+  const found: string[] = [];
+  for (const word of words) {
+    const alike: string[] = [];
+    for (let term = 0; term < terms.size; term++) {
+      const text = terms.text(term);
+      // The first letter is seldom mistyped.
+      if (text[0] === word[0] && Math.abs(text.length - word.length) <= 2 && countOf(term) > 0)
+        alike.push(text);
+    }
+    // Sorted, so that the result does not depend on the order in which tools came.
+    const best = nearest(word, alike.sort());
+    if (best !== undefined) found.push(best);
+  }
+  return found.join(" ");
 }

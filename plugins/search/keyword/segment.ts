@@ -1,27 +1,28 @@
 import type { Tool } from "../../../core/mod.ts";
-import { forEachSpan, forEachWord, type SpanVisitor, termOf } from "../text.ts";
-import { keywordFields, textsOf } from "./fields.ts";
+import { forEachSpan, forEachWord, type SpanVisitor, termOf } from "../../lib/text/text.ts";
+import { keywordFields } from "../options.ts";
+import { fieldTexts } from "./fields.ts";
 import type { Terms } from "./terms.ts";
 
-/** How many fields there are. */
+/** Number of fields. */
 export const FIELDS: number = keywordFields.length;
-/** An entry is a term or a tool, a field and a count in 32 bits: 22, 3 and 7 of them. */
+/** Bits before the term or tool of an entry, which has 22 bits of it, 3 of the field and 7 of the count. */
 export const SHIFT = 10;
-/** More of one word in one field than this counts as this much. */
+/** Maximal count of a word in a field. */
 export const MAX_COUNT = 127;
-/** Names and titles may be nothing but words that say nothing elsewhere: `now`, `do_it`. */
-const LONGEST_NAME_FIELD = 2;
+/** Name, server and title may consist of stop words alone: `now`, `do_it`. */
+const LAST_NAME_FIELD = 2;
 
-/** The tools of one server as numbers. */
+/** Tools of one server as numbers. */
 export interface Segment {
   readonly tools: readonly Tool[];
-  /** Where the entries of each tool begin, and where the last ones end. */
+  /** Start of the entries of each tool, and the end of the last. */
   readonly starts: Uint32Array;
-  /** Term, field and count; those of a tool with the same term are neighbours. */
+  /** Term, field and count; entries of a tool with the same term are adjacent. */
   entries: Uint32Array;
-  /** Words in each field of each tool. */
+  /** Number of words in each field of each tool. */
   readonly lengths: Uint16Array;
-  /** By field: the words in all tools, and then the tools that have any. */
+  /** By field: the number of words in all tools, then the number of tools that have any. */
   readonly totals: Uint32Array;
   /** The number of its first tool in the index. */
   first: number;
@@ -54,7 +55,7 @@ function totalsOf(lengths: Uint16Array): Uint32Array {
   return totals;
 }
 
-/** Returns what reads a tool: term and field of each of its words, good until the next one is read. */
+/** Returns a function that reads a tool: term and field of each word, valid until the next call. */
 function createReader(terms: Terms): (tool: Tool, lengths: Uint16Array, place: number) => Uint32Array {
   let words = new Uint32Array(1024);
   let size = 0;
@@ -68,13 +69,13 @@ function createReader(terms: Terms): (tool: Tool, lengths: Uint16Array, place: n
   const visitSpan: SpanVisitor = (from, start, end, hash) => keep(terms.addSpan(from, start, end, hash));
   const visitFiller = (word: string): void => keep(terms.addTerm(termOf(word)));
   return (tool, lengths, place) => {
-    const texts = textsOf(tool);
+    const texts = fieldTexts(tool);
     size = 0;
     for (field = 0; field < FIELDS; field++) {
       const text = texts[field] as string;
       const before = size;
       forEachSpan(text, visit, visitSpan);
-      if (size === before && field <= LONGEST_NAME_FIELD) forEachWord(text, visitFiller);
+      if (size === before && field <= LAST_NAME_FIELD) forEachWord(text, visitFiller);
       lengths[place + field] = Math.min(size - before, 0xffff);
     }
     return words.subarray(0, size);
@@ -87,7 +88,7 @@ function larger(from: Uint32Array<ArrayBuffer>, length: number): Uint32Array<Arr
   return to;
 }
 
-/** Writes equal ones once, with how many there were. */
+/** Writes equal values once, with their count. */
 function count(sorted: Uint32Array, entries: Uint32Array, from: number): number {
   let end = from;
   let at = 0;
@@ -100,9 +101,9 @@ function count(sorted: Uint32Array, entries: Uint32Array, from: number): number 
   return end;
 }
 
-/** Gives the terms of a segment other numbers. */
+/** Renumbers the terms of a segment. */
 export function renumber(segment: Segment, numberOf: (term: number) => number): void {
   const rest = (1 << SHIFT) - 1;
-  // They may be a view of what was loaded, which is not ours to change.
+  // The entries may be a view of a loaded snapshot, which must not change.
   segment.entries = segment.entries.map((entry) => (numberOf(entry >>> SHIFT) << SHIFT) | (entry & rest));
 }

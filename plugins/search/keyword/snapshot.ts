@@ -1,23 +1,22 @@
 import type { Tool } from "../../../core/mod.ts";
-import { readBlocks, writeBlocks } from "../keeping/blocks.ts";
-import { digestOf } from "../keeping/digest.ts";
+import { digestTools, readBlocks, writeBlocks } from "../index-snapshot/format.ts";
 import type { Postings } from "./postings.ts";
 import { FIELDS, renumber, type Segment } from "./segment.ts";
 import type { Terms } from "./terms.ts";
 
-/** Whoever changes how texts are read, or what is written, must change this. */
+/** Must change with how texts are read, and with the format. */
 const MARK = "toolpipe-keyword-2";
 const UNKNOWN = -1;
-/** Terms are made of letters, marks and digits. */
+/** Terms consist of letters, marks and digits. */
 const SEPARATOR = " ";
 
-/** What an index once knew of servers. */
-export interface Remembered {
-  /** Where its terms were found, by the numbers that its tools then had and still have when they are taken. */
+/** Loaded snapshot of an index. */
+export interface KeywordSnapshot {
+  /** Postings by the numbers that the tools had, and keep when their segments are taken. */
   readonly postings: Postings;
   /** One more than the highest of these numbers. */
   readonly slots: number;
-  /** The tools of a server as they were read, if they are still the same. */
+  /** The segment of a server, if its tools are unchanged. */
   segment(server: string, tools: readonly Tool[], terms: Terms): Segment | undefined;
 }
 
@@ -33,34 +32,34 @@ interface Header {
   ])[];
 }
 
-/** Writes all that an index has read, and has put in order. */
+/** Writes an index that is in order. */
 export function writeSnapshot(
   segments: ReadonlyMap<string, Segment>,
   terms: Terms,
   postings: Postings,
 ): Uint8Array {
   const servers: Header["servers"][number][] = [];
-  const kept: Segment[] = [];
+  const written: Segment[] = [];
   for (const [server, segment] of segments) {
-    const digest = digestOf(segment.tools);
+    const digest = digestTools(segment.tools);
     if (digest === undefined) continue;
     servers.push([server, digest, segment.first, segment.tools.length, segment.entries.length]);
-    kept.push(segment);
+    written.push(segment);
   }
   const texts = Array.from({ length: terms.size }, (_, term) => terms.text(term));
   const slots = [...segments.values()].reduce((sum, { tools }) => sum + tools.length, 0);
   return writeBlocks(MARK, { terms: texts.join(SEPARATOR), slots, servers } satisfies Header, [
-    kept.map(({ starts }) => starts),
-    kept.map(({ entries }) => entries),
-    kept.map(({ lengths }) => lengths),
-    kept.map(({ totals }) => totals),
+    written.map(({ starts }) => starts),
+    written.map(({ entries }) => entries),
+    written.map(({ lengths }) => lengths),
+    written.map(({ totals }) => totals),
     [postings.starts],
     [postings.entries],
   ]);
 }
 
-/** Reads what was written, for an index with these terms; nothing if it is of another version. */
-export function remember(bytes: Uint8Array, into: Terms): Remembered | undefined {
+/** Reads a snapshot for an index with these terms; undefined if it is of another version. */
+export function readSnapshot(bytes: Uint8Array, into: Terms): KeywordSnapshot | undefined {
   const read = readBlocks(MARK, bytes);
   if (!read) return;
   const header = read.header as Header;
@@ -68,7 +67,7 @@ export function remember(bytes: Uint8Array, into: Terms): Remembered | undefined
   const known = segmentsOf(header, read.blocks);
   const [starts, entries] = read.blocks.slice(4).map(numbersIn);
   if (!starts || !entries || !isRising(starts, entries.length)) return;
-  // A dictionary that is empty takes all terms under the numbers they have, and no entry need be changed.
+  // An empty dictionary takes all terms under the numbers they have, and no entry need change.
   const isAdopted = into.size === 0;
   if (isAdopted) for (const text of texts) into.addTerm(text);
   let numberedFor = isAdopted ? into : undefined;
@@ -79,9 +78,9 @@ export function remember(bytes: Uint8Array, into: Terms): Remembered | undefined
     segment(server, tools, terms) {
       const found = known.get(server);
       if (!found) return;
-      // Once is enough: what was taken in is in the index, and what was not will not be again.
+      // Once is enough: a taken segment is in the index, and a changed one will not be used later.
       known.delete(server);
-      if (found.digest !== digestOf(tools) || found.lengths.length !== tools.length * FIELDS) return;
+      if (found.digest !== digestTools(tools) || found.lengths.length !== tools.length * FIELDS) return;
       if (!isRising(found.starts, found.entries.length)) return;
       if (numberedFor !== terms) {
         numberedFor = terms;
@@ -100,11 +99,11 @@ export function remember(bytes: Uint8Array, into: Terms): Remembered | undefined
   };
 }
 
-interface Known extends Omit<Segment, "tools"> {
+interface StoredSegment extends Omit<Segment, "tools"> {
   readonly digest: string;
 }
 
-/** Whether numbers lead from one part of so many entries to the next: others could be followed for hours. */
+/** Whether starts rise up to the number of entries: others could make a search run for hours. */
 function isRising(starts: Uint32Array, end: number): boolean {
   return starts.every((start, at) => start <= end && start >= (starts[at - 1] ?? 0));
 }
@@ -113,13 +112,16 @@ function numbersIn({ buffer, byteOffset, byteLength }: Uint8Array<ArrayBuffer>):
   return new Uint32Array(buffer, byteOffset, byteLength / 4);
 }
 
-/** The numbers of each server, where they are. */
-function segmentsOf({ servers }: Header, blocks: readonly Uint8Array<ArrayBuffer>[]): Map<string, Known> {
+/** Segments of each server as views of the blocks. */
+function segmentsOf(
+  { servers }: Header,
+  blocks: readonly Uint8Array<ArrayBuffer>[],
+): Map<string, StoredSegment> {
   const [starts, entries, lengths, totals] = blocks.map(({ buffer, byteOffset }) => ({
     buffer,
     at: byteOffset,
   }));
-  const known = new Map<string, Known>();
+  const known = new Map<string, StoredSegment>();
   if (!starts || !entries || !lengths || !totals) return known;
   for (const [server, digest, first, toolCount, entryCount] of servers) {
     known.set(server, {

@@ -1,4 +1,4 @@
-import { stem } from "../text.ts";
+import { stem } from "../../lib/text/text.ts";
 
 /**
  * Words that stand for each other in what tools are called and what people ask for: short forms first, then

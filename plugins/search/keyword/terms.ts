@@ -1,26 +1,26 @@
-import { spanText, stopWords, termOf } from "../text.ts";
+import { spanText, stopWords, termOf } from "../../lib/text/text.ts";
 
-/** Words are remembered with their terms; a stream of ever new words must not fill the memory. */
+/** Limit of the words that are cached with their terms. */
 const MAX_WORDS = 300_000;
-const FILLER = -1;
-/** What an entry has room for. */
+const STOP_WORD = -1;
+/** Limit of the bits in an entry. */
 const MAX_TERMS = 2 ** 22;
 
-/** The words of an index: each term has a number. */
+/** Dictionary of an index: each term has a number. */
 export interface Terms {
   readonly size: number;
-  /** The number of a word's term, which is new if need be; negative for a word that says nothing. */
+  /** Adds the term of a word and returns its number; negative for a stop word. */
   add(word: string): number;
-  /** The same for a word that is not cut out, by its hash. */
+  /** Adds a word given as bytes and hash, as `forEachSpan` finds it. */
   addSpan(from: Uint8Array, start: number, end: number, hash: number): number;
-  /** The number of a term, which is new if need be. */
+  /** Adds a term and returns its number. */
   addTerm(term: string): number;
-  /** The number of a term, if a tool ever had it. */
+  /** The number of a known term. */
   find(term: string): number | undefined;
   text(term: number): string;
 }
 
-/** Makes an empty dictionary. */
+/** Creates an empty dictionary. */
 export function createTerms(): Terms {
   const numbers = new Map<string, number>();
   const texts: string[] = [];
@@ -31,7 +31,7 @@ export function createTerms(): Terms {
     const known = numbers.get(term);
     if (known !== undefined) return known;
     const number = texts.length;
-    if (number >= MAX_TERMS) return FILLER;
+    if (number >= MAX_TERMS) return STOP_WORD;
     numbers.set(term, number);
     texts.push(term);
     return number;
@@ -40,7 +40,7 @@ export function createTerms(): Terms {
     const known = ofWord.get(word);
     if (known !== undefined) return known;
     if (ofWord.size >= MAX_WORDS) ofWord.clear();
-    const number = stopWords.has(word) ? FILLER : addTerm(termOf(word));
+    const number = stopWords.has(word) ? STOP_WORD : addTerm(termOf(word));
     ofWord.set(word, number);
     return number;
   };
@@ -68,14 +68,14 @@ interface Spans {
   set(word: string, hash: number, number: number): void;
 }
 
-/** Numbers by words of ASCII letters and digits. A map would have each word cut out and hashed again. */
+/** Hash table of words of ASCII letters and digits. A map would need each word as a string, hashed again. */
 function createSpans(): Spans {
   let size = 0;
-  /** By the hash of a word, or after it: one more than its place in the lists. */
+  /** Open addressing by the hash of a word: one more than its place in the lists. */
   let table = new Int32Array(8192);
   let hashes = new Int32Array(4096);
   let numbers = new Int32Array(4096);
-  /** Where each word begins in all their letters, and where the last one ends. */
+  /** Start of each word in `letters`, and the end of the last. */
   let starts = new Uint32Array(4097);
   let letters = new Uint8Array(32_768);
 

@@ -10,7 +10,7 @@ import {
   textResult,
 } from "../../../core/mod.ts";
 import { audit, memorySink } from "../../../plugins/audit/mod.ts";
-import { temporaryFolder } from "../../_helpers/temporary-folder.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const secret = "sk-live-0123456789";
 
@@ -210,7 +210,11 @@ describe("the option", () => {
 
   test.each([
     ["sink", { sink: {} }, "sink: expected an audit sink"],
-    ["sink", { sink: null }, "sink: expected an audit sink, found null"],
+    [
+      "sink",
+      { sink: null },
+      "sink: expected an audit sink, the name of a driver, or the path of a module, found null",
+    ],
     ["file", { file: 5 }, "file: expected string, found 5"],
     ["files", { files: "a" }, "files: there is no such option"],
   ])("%s is checked", (_name, options, message) => {
@@ -311,4 +315,38 @@ test("calls with the same notes are recorded each for itself", async () => {
   await gateway.close();
   expect(sink.records.map(({ event }) => event)).toEqual(["intent", "outcome", "intent", "outcome"]);
   expect(new Set(sink.records.map(({ params_hash }) => params_hash)).size).toBe(2);
+});
+
+describe("a sink by name or path", () => {
+  test("is a module, with options of its own", async () => {
+    const folder = await temporaryFolder({
+      "my-sink.mjs": `
+        import { appendFile } from "node:fs/promises";
+        export default ({ file }) => ({
+          write: (record) => appendFile(file, record.tool_id + " " + record.outcome + "\\n"),
+          close() {},
+        });`,
+    });
+    const file = join(folder, "records.txt");
+    const sink = { type: join(folder, "my-sink.mjs"), file };
+    const gateway = await createGateway({ plugins: [audit({ sink }), box] });
+    await gateway.run({ tool: "box:echo", args: { text: "hi" } });
+    await gateway.close();
+    expect(await readFile(file, "utf8")).toBe("box:echo pending\nbox:echo ok\n");
+  });
+
+  test("is a file", async () => {
+    const file = join(await temporaryFolder(), "audit.jsonl");
+    const gateway = await createGateway({ plugins: [audit({ sink: { type: "file", file } }), box] });
+    await gateway.run({ tool: "box:echo" });
+    await gateway.close();
+    expect((await readFile(file, "utf8")).trim().split("\n")).toHaveLength(2);
+  });
+
+  test("that creates no sink, or is not there, ends the start", async () => {
+    const folder = await temporaryFolder({ "wrong.mjs": "export default () => ({});" });
+    const open = (sink: string) => createGateway({ plugins: [audit({ sink })] });
+    await expect(open(join(folder, "wrong.mjs"))).rejects.toThrow("did not create an audit sink");
+    await expect(open("memry")).rejects.toThrow('There is no auditSink "memry"; did you mean "memory"?');
+  });
 });

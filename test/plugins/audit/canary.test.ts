@@ -5,7 +5,7 @@ import { createGateway, GatewayError, localTools, type Plugin, textResult } from
 import { audit } from "../../../plugins/audit/mod.ts";
 import { trace } from "../../../plugins/trace.ts";
 import { validate } from "../../../plugins/validate.ts";
-import { temporaryFolder } from "../../_helpers/temporary-folder.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const canary = "sk-live-CANARY-0123456789";
 

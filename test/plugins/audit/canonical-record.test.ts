@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { canonicalRecord } from "../../../plugins/audit/_canonical-record.ts";
+import { canonicalRecord } from "../../../plugins/audit/chain.ts";
 import type { AuditRecord } from "../../../plugins/audit/mod.ts";
-import { canonicalJson } from "../../../plugins/guard/canonical.ts";
+import { canonicalJson } from "../../../plugins/lib/hash.ts";
 
 const text = fc.string({ unit: "binary" });
 const record = fc.record(

@@ -23,21 +23,15 @@ import {
   type GatewayError,
   localTools,
   type Plugin,
-  type Services,
   textResult,
 } from "../../../core/mod.ts";
+import { createPolicy, type RiskLevel } from "../../../core/services/policy.ts";
 import { audit, fileSink, verifyAudit } from "../../../plugins/audit/mod.ts";
 import { auditFiles } from "../../../plugins/audit/read.ts";
-import { policyFor, type RiskLevel } from "../../../plugins/guard/policy.ts";
-import { temporaryFolder } from "../../_helpers/temporary-folder.ts";
 import { record } from "../../contracts/audit-sink.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const onLinux = process.platform === "linux";
-
-/** That somebody judges calls is known by what it offers. */
-const judging = { waiting: () => [], approve: async () => false } as unknown as NonNullable<
-  Services["guard"]
->;
 
 interface Line {
   readonly event: string;
@@ -76,15 +70,11 @@ async function guarded(file: string) {
   );
   const guard: Plugin = {
     name: "guard",
-    setup(gateway) {
-      gateway.services.guard = judging;
-      return {
-        "tool:discover"(tool) {
-          const level = levels.find((each) => each === tool.name);
-          if (level) tool.policy = policyFor(level, "box");
-        },
-      };
-    },
+    setup: () => ({
+      "tool:discover"(tool) {
+        tool.policy = createPolicy(levels.find((each) => each === tool.name) ?? "high", "box");
+      },
+    }),
   };
   const errors: GatewayError[] = [];
   const listener: Plugin = { name: "listener", setup: () => ({ error: (error) => void errors.push(error) }) };
@@ -178,9 +168,11 @@ describe("fault 48: the audit cannot be written", () => {
     };
     const guard: Plugin = {
       name: "guard",
-      setup({ services }) {
-        services.guard = judging;
-      },
+      setup: () => ({
+        "tool:discover"(each) {
+          each.policy = createPolicy("high", "box");
+        },
+      }),
     };
     const gateway = await createGateway({
       plugins: [audit({ file }), guard, localTools("box", { id: "box" }, [tool])],
@@ -379,9 +371,9 @@ describe("fault 50: somebody edits the records", () => {
 
   test("a record that was changed and given its new hash is found by the one behind it", async () => {
     const { file, lines } = await written(5);
-    const { hashOf } = await import("../../../plugins/audit/chain.ts");
+    const { hashRecord } = await import("../../../plugins/audit/chain.ts");
     const changed = { ...JSON.parse(lines[1] as string), actor_id: "nobody" };
-    await save(file, lines.with(1, JSON.stringify({ ...changed, hash: hashOf(changed) })));
+    await save(file, lines.with(1, JSON.stringify({ ...changed, hash: hashRecord(changed) })));
     expect(await faultOf(file)).toMatchObject({ seq: 3, reason: "does not follow record 2 as it is now" });
   });
 

@@ -2,8 +2,8 @@ import { mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises"
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { type AuditRecord, type ChainedRecord, fileSink } from "../../../plugins/audit/mod.ts";
-import { temporaryFolder } from "../../_helpers/temporary-folder.ts";
 import { record, testAuditSink } from "../../contracts/audit-sink.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 async function readRecords(file: string): Promise<(AuditRecord & ChainedRecord)[]> {
   const text = await readFile(file, "utf8").catch(() => "");

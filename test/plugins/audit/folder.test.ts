@@ -11,10 +11,10 @@ import {
 } from "../../../core/mod.ts";
 import { audit, folderSink } from "../../../plugins/audit/mod.ts";
 import { demo } from "../../../plugins/demo.ts";
-import { anygpt, createDiscoveryEngine } from "../../../presets/anygpt.ts";
-import { runMain } from "../../_helpers/run-cli.ts";
-import { temporaryFolder } from "../../_helpers/temporary-folder.ts";
+import { anygpt, createDiscoveryEngine } from "../../../presets/anygpt/mod.ts";
 import { testAuditSink } from "../../contracts/audit-sink.ts";
+import { runMain } from "../../support/run-cli.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 testAuditSink("folderSink", async () => {
   const sink = folderSink({

@@ -2,11 +2,11 @@ import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { createGateway, localTools, textResult } from "../../../core/mod.ts";
+import { requestMeta } from "../../../core/services/policy.ts";
 import { audit } from "../../../plugins/audit/mod.ts";
 import { guard } from "../../../plugins/guard/mod.ts";
-import { requestMeta } from "../../../plugins/guard/request-meta.ts";
 import { state } from "../../../plugins/state/mod.ts";
-import { temporaryFolder } from "../../_helpers/temporary-folder.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 test("behind the guard a call is recorded once it may happen: a refusal and a replay are one record each, and a key is not used up by a call that could not be recorded", async () => {
   const folder = await temporaryFolder({ logs: "a file where a folder should be" });

@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { installationKey, paramsHasher } from "../../../plugins/audit/key.ts";
-import { temporaryFolder } from "../../_helpers/temporary-folder.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 test("a key is made once, for nobody else to read, and leaves nothing beside it", async () => {
   const folder = join(await temporaryFolder(), "state");

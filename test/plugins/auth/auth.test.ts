@@ -1,11 +1,13 @@
 import { createHash } from "node:crypto";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { join } from "node:path";
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createGateway } from "../../../core/mod.ts";
+import { createGateway, type Plugin } from "../../../core/mod.ts";
 import { type Auth, type AuthOptions, auth } from "../../../plugins/auth/mod.ts";
-import { failureOf } from "../../_helpers/failure.ts";
+import { failureOf } from "../../support/failure.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 async function opened(options: AuthOptions): Promise<Auth> {
   const gateway = await createGateway({ plugins: [auth(options)] });
@@ -137,7 +139,7 @@ describe("tokens of an issuer", () => {
     const error = await failureOf(authenticate(`Bearer ${await sign({ sub: "local" })}`));
     expect(error).toMatchObject({
       code: "UNAUTHENTICATED",
-      message: 'The token does not count: nobody may be called "local".',
+      message: 'The token does not count: "local" is the name of the local user.',
     });
     const own = await opened({ authenticators: [{ actorOf: () => ({ id: "local", scopes: [] }) }] });
     expect((await failureOf(own.authenticate("Bearer x"))).code).toBe("UNAUTHENTICATED");
@@ -149,7 +151,7 @@ describe("tokens of an issuer", () => {
     const other = { ...one, issuer: "https://other.example" };
     expect(await failureOf(opened({ jwt: [one, other] }))).toMatchObject({
       code: "CONFIG_INVALID",
-      message: `auth.jwt: the issuers "${issuer}" and "https://other.example" could give one name to two people. Give one of them an "actorPrefix".`,
+      message: `auth.jwt: the issuers "${issuer}" and "https://other.example" could give one name to two callers. Give one of them an "actorPrefix".`,
     });
     const { authenticate } = await opened({ jwt: [one, { ...other, actorPrefix: "other/" }] });
     expect(await authenticate(`Bearer ${await sign()}`)).toMatchObject({ id: "carol" });
@@ -196,6 +198,44 @@ describe("what a client is told", () => {
     );
     expect(metadata.challenge(served, { code: "INSUFFICIENT_SCOPE", message: 'a "quoted"\nline' })).toContain(
       `error="insufficient_scope", error_description="a 'quoted''line"`,
+    );
+  });
+});
+
+describe("an authenticator of one's own", () => {
+  // A class, so that it is called with the object it belongs to.
+  const module = `
+    class Badges {
+      known = { "badge-7": { id: "dora", scopes: ["tools:read"] } };
+      actorOf(token) { return this.known[token]; }
+    }
+    export const badges = new Badges();`;
+
+  test("is named by path in a config, or by the name it is registered under", async () => {
+    const folder = await temporaryFolder({ "badges.mjs": module });
+    const plugin: Plugin = {
+      name: "door",
+      setup: (gateway) =>
+        gateway.register("authenticator", "door", {
+          actorOf: (token) => (token === "door-1" ? { id: "emil", scopes: [] } : undefined),
+        }),
+    };
+    const gateway = await createGateway({
+      plugins: [auth({ authenticators: ["./badges.mjs", "door"] }), plugin],
+      configFile: join(folder, "toolpipe.config.json"),
+    });
+    const { authenticate } = gateway.services.auth as Auth;
+    expect(await authenticate("Bearer badge-7")).toEqual({ id: "dora", scopes: ["tools:read"] });
+    expect(await authenticate("Bearer door-1")).toMatchObject({ id: "emil" });
+    expect((await failureOf(authenticate("Bearer badge-8"))).code).toBe("UNAUTHENTICATED");
+  });
+
+  test("that is none is an error at the start", async () => {
+    const folder = await temporaryFolder({ "badges.mjs": "export const badges = () => {};" });
+    const configFile = join(folder, "toolpipe.config.json");
+    const opening = createGateway({ plugins: [auth({ authenticators: ["./badges.mjs"] })], configFile });
+    expect((await failureOf(opening)).message).toBe(
+      'auth.authenticators: expected "./badges.mjs" to export an object with the method "actorOf".',
     );
   });
 });

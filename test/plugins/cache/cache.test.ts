@@ -5,8 +5,8 @@ import { createStorage } from "unstorage";
 import fsLite from "unstorage/drivers/fs-lite";
 import { describe, expect, test } from "vitest";
 import { type Cache, createCache, fileStorage } from "../../../plugins/cache/mod.ts";
-import { temporaryFolder } from "../../_helpers/temporary-folder.ts";
 import { cacheContract } from "../../contracts/cache.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 cacheContract("memory", async () => createStorage());
 cacheContract("files", async () => fileStorage(await temporaryFolder()));

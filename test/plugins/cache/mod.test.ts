@@ -7,8 +7,8 @@ import { createStorage } from "unstorage";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createGateway, type Gateway, type GatewayError } from "../../../core/mod.ts";
 import { type CacheOptions, cache } from "../../../plugins/cache/mod.ts";
-import { failureOf } from "../../_helpers/failure.ts";
-import { temporaryFolder } from "../../_helpers/temporary-folder.ts";
+import { failureOf } from "../../support/failure.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 async function open(options: CacheOptions): Promise<{ gateway: Gateway; errors: GatewayError[] }> {
   const errors: GatewayError[] = [];
@@ -63,6 +63,63 @@ describe("the plugin", () => {
     await gateway.services.cache?.set("k", 1, 1_000);
     expect(await storage.getKeys()).toHaveLength(1);
     expect(await readdir(folder)).toEqual([]);
+  });
+
+  describe("a storage by name or path", () => {
+    const roundTrip = async (storage: CacheOptions["storage"]): Promise<void> => {
+      const { gateway, errors } = await open(storage === undefined ? {} : { storage });
+      const made = gateway.services.cache;
+      await made?.set("k", { n: 1 }, 60_000);
+      await made?.setBytes("b", Uint8Array.of(1, 2, 3), 60_000);
+      // Not from memory.
+      expect(await made?.get("k", { stored: true })).toEqual({ n: 1 });
+      expect(await made?.getBytes("b")).toEqual(Uint8Array.of(1, 2, 3));
+      await made?.clear();
+      expect(await made?.getBytes("b")).toBeUndefined();
+      expect(errors).toEqual([]);
+    };
+
+    test("is files in a folder", async () => {
+      const folder = await temporaryFolder();
+      const { gateway } = await open({ storage: { type: "files", folder } });
+      await gateway.services.cache?.set("k", 1, 60_000);
+      expect(await readdir(folder)).toHaveLength(1);
+    });
+
+    test("is memory", () => roundTrip("memory"));
+
+    test("is a driver of unstorage, with its options", async () => {
+      const base = await temporaryFolder();
+      await roundTrip({ type: "fs-lite", base });
+      await roundTrip("lru-cache");
+    });
+
+    test("is a module that exports a driver as unstorage defines it", async () => {
+      const folder = await temporaryFolder({
+        "my-driver.mjs": `
+          export default ({ prefix = "" }) => {
+            const items = new Map();
+            return {
+              name: "mine",
+              hasItem: (key) => items.has(prefix + key),
+              getItem: (key) => items.get(prefix + key) ?? null,
+              getItemRaw: (key) => items.get(prefix + key) ?? null,
+              setItem: (key, value) => void items.set(prefix + key, value),
+              setItemRaw: (key, value) => void items.set(prefix + key, value),
+              removeItem: (key) => void items.delete(prefix + key),
+              getKeys: () => [...items.keys()].map((key) => key.slice(prefix.length)),
+            };
+          };`,
+      });
+      await roundTrip(`${folder}/my-driver.mjs`);
+      await roundTrip({ type: `${folder}/my-driver.mjs`, prefix: "x-" });
+    });
+
+    test("that is not there ends the start", async () => {
+      await expect(open({ storage: "memroy" })).rejects.toThrow(
+        'There is no cacheStorage "memroy"; did you mean "memory"?',
+      );
+    });
   });
 
   test.each([{ ttl: -1 }, { storage: {} }, { folder: 7 }, { unknown: true }])(

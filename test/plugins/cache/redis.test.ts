@@ -2,11 +2,11 @@ import { randomUUID } from "node:crypto";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { createGateway, type Gateway, type GatewayError } from "../../../core/mod.ts";
+import { redisStorage } from "../../../plugins/cache/drivers.ts";
 import { cache } from "../../../plugins/cache/mod.ts";
-import { redisStorage } from "../../../plugins/cache/redis-storage.ts";
 import { state } from "../../../plugins/state/mod.ts";
-import { freePort, hasRedis, startRedis, type TestRedis } from "../../_helpers/redis.ts";
 import { cacheContract } from "../../contracts/cache.ts";
+import { freePort, hasRedis, startRedis, type TestRedis } from "../../support/redis.ts";
 
 describe.skipIf(!hasRedis)("the cache in Redis (needs Redis)", () => {
   let redis: TestRedis;

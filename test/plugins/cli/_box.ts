@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { temporaryFolder } from "../../_helpers/temporary-folder.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const box = `
   import { definePlugin, GatewayError, localTools, textResult } from "toolpipe";

@@ -2,7 +2,7 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
-import { temporaryFolder, writeFiles } from "../../_helpers/temporary-folder.ts";
+import { temporaryFolder, writeFiles } from "../../support/temporary-folder.ts";
 
 /** What leads to files outside of the home and the project. */
 const ELSEWHERE = /^(XDG_|TOOLPIPE|CLAUDE|CLINE|CODEX|COPILOT|OPENCODE|VIBE|APPDATA$|LOCALAPPDATA$)/i;

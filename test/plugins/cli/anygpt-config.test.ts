@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type LoadedConfig, loadConfig } from "../../../core/mod.ts";
-import { personFiles, projectFiles, selectConfig } from "../../../plugins/cli/_anygpt-config.ts";
+import { personFiles, projectFiles, selectConfig } from "../../../plugins/cli/anygpt-config.ts";
 import { presets } from "../../../presets/mod.ts";
-import { temporaryFolder } from "../../_helpers/temporary-folder.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const section = (server: string): string =>
   `{ discovery: { enabled: true, cache: { enabled: true, ttl: 60 }, servers: [{ name: "${server}", description: "d", connection: { type: "stdio", command: "npx", args: [] } }], toolRules: [{ pattern: ["*"], enabled: true }] }, providers: { ours: "not" } }`;

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test, vi } from "vitest";
 import { createGateway, type Gateway, localTools, textResult } from "../../../core/mod.ts";
-import { atRest, giveMemoryBack } from "../../../plugins/cli/_at-rest.ts";
+import { atRest, giveMemoryBack } from "../../../plugins/cli/at-rest.ts";
 
 const tool = { name: "t", inputSchema: { type: "object" }, run: () => textResult("") };
 

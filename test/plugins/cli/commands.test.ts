@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
-import { runMain } from "../../_helpers/run-cli.ts";
-import { temporaryFolder } from "../../_helpers/temporary-folder.ts";
+import { runMain } from "../../support/run-cli.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { boxFolder } from "./_box.ts";
 import { place } from "./_place.ts";
 
@@ -196,12 +196,12 @@ describe("config validate", () => {
     ["a config that cannot be read", "{", "close brace expected"],
     ["a wrong option", `{ "options": { "timeout": { "ms": 0 } } }`, "1 or more"],
     ["a plugin that is there twice", `{ "plugins": ["toolpipe/plugins/audit"] }`, `"audit" is there twice`],
-    ["a plugin that needs another", `{ "plugins": ["./needy.mjs"] }`, `needs the plugin "other"`],
+    ["a plugin that needs a service", `{ "plugins": ["./needy.mjs"] }`, `needs the service "other"`],
     ["a plugin that cannot be set up", `{ "plugins": ["./broken.mjs"] }`, `"broken" could not be set up`],
   ])("tells %s in one line, with exit code 2", async (_name, text, reason) => {
     const folder = await temporaryFolder({
       "bad.json": text,
-      "needy.mjs": `export const needy = { name: "needy", needs: ["other"], setup() {} };`,
+      "needy.mjs": `export const needy = { name: "needy", uses: ["other"], setup() {} };`,
       "broken.mjs": `export const broken = { name: "broken", setup() { throw new Error("no luck"); } };`,
     });
     const finished = await runMain(["config", "validate", "--config", join(folder, "bad.json")]);

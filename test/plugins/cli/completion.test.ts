@@ -3,9 +3,9 @@ import { chmod, readFile, utimes } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { promisify } from "node:util";
 import { beforeEach, describe, expect, test, vi } from "vitest";
-import { runMain } from "../../_helpers/run-cli.ts";
-import { toolpipeCommand } from "../../_helpers/start-serve.ts";
-import { temporaryFolder } from "../../_helpers/temporary-folder.ts";
+import { runMain } from "../../support/run-cli.ts";
+import { toolpipeCommand } from "../../support/start-serve.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { faulty, marking, place, write } from "./_place.ts";
 
 vi.setConfig({ testTimeout: 60_000 });
@@ -30,7 +30,7 @@ describe("what is offered", () => {
       expect(commands).toContain(name);
     expect(commands.filter((name) => name.startsWith("_"))).toEqual([]);
     expect(await offered("exe")).toEqual(["execute"]);
-    expect(await offered("config", "")).toEqual(["show", "validate", "sources", "reload"]);
+    expect(await offered("config", "")).toEqual(["show", "validate", "options", "sources", "reload"]);
     expect(await offered("config", "s")).toEqual(["show", "sources"]);
     expect(await offered("completion", "")).toEqual(["bash", "zsh", "fish", "powershell"]);
     expect(await offered("nonsense", "")).toEqual([]);

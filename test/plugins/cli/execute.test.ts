@@ -1,7 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
-import { runMain } from "../../_helpers/run-cli.ts";
+import { runMain } from "../../support/run-cli.ts";
 import { dead, faulty, marking, place, real, write } from "./_place.ts";
 
 let project: string;

@@ -4,20 +4,20 @@ import { dirname, join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parseData } from "../../../core/mod.ts";
-import { clientFiles } from "../../../plugins/cli/_client-files.ts";
-import { addedBy, ownChange, stepsFor } from "../../../plugins/cli/_init-changes.ts";
-import { planInit } from "../../../plugins/cli/_init-plan.ts";
-import { type Change, makeChanges, runsDone } from "../../../plugins/cli/_journal.ts";
-import { ownConfigFile, readOwnConfig } from "../../../plugins/cli/_own-config.ts";
-import { undoRun } from "../../../plugins/cli/_undo.ts";
+import type { Machine, ServerConfig } from "../../../core/services/sources.ts";
+import { addedBy, stepsFor } from "../../../plugins/cli/init/changes.ts";
+import { clientFiles } from "../../../plugins/cli/init/client-files.ts";
+import { planInit } from "../../../plugins/cli/init/plan.ts";
+import { undoRun } from "../../../plugins/cli/init/undo.ts";
+import { type Change, makeChanges, runsDone } from "../../../plugins/lib/config-file/journal.ts";
+import { ownChange, ownConfigFile, readOwnConfig } from "../../../plugins/lib/config-file/own-config.ts";
+import { fillConnection } from "../../../plugins/lib/server-entry/expand.ts";
+import { isSelf } from "../../../plugins/lib/server-entry/is-self.ts";
+import { clients } from "../../../plugins/sources/clients.ts";
 import { collect } from "../../../plugins/sources/collect.ts";
 import { inlineSource } from "../../../plugins/sources/custom.ts";
-import { fillConnection } from "../../../plugins/sources/expand.ts";
-import { isSelf } from "../../../plugins/sources/is-self.ts";
-import type { Machine } from "../../../plugins/sources/machine.ts";
-import type { ServerConfig } from "../../../plugins/sources/server-config.ts";
-import { failureOf } from "../../_helpers/failure.ts";
-import { temporaryFolder, writeFiles } from "../../_helpers/temporary-folder.ts";
+import { failureOf } from "../../support/failure.ts";
+import { temporaryFolder, writeFiles } from "../../support/temporary-folder.ts";
 import { importers } from "../sources/_importers.ts";
 import { fixture, machineWith, mcpServers, platforms } from "../sources/_machine.ts";
 import { jsoncText } from "./_jsonc-text.ts";
@@ -28,7 +28,7 @@ const launch = { command: "npx", args: ["-y", "toolpipe"] };
 /** What `init --yes --no-measure` does on a machine. */
 async function initOn(machine: Machine, named: readonly string[] = []) {
   const own = await readOwnConfig(ownConfigFile(machine));
-  const plans = planInit(await clientFiles(machine, named), own, machine);
+  const plans = planInit(await clientFiles(machine, named, clients), own, machine);
   const steps = await stepsFor(plans, own, launch);
   const change = await ownChange(own, addedBy(plans, own));
   const changes = [...(change ? [change] : []), ...steps.flatMap((step) => step.change ?? [])];
@@ -75,7 +75,7 @@ describe.each(platforms)("on %s", (platform) => {
     expect(before.length).toBeGreaterThan(25);
     expect(moved.servers.map((config) => meaningOf(config, machine))).toEqual(before);
 
-    const after = await clientFiles(machine, []);
+    const after = await clientFiles(machine, [], clients);
     for (const { plan, change, byHand } of steps) {
       const { client, file } = plan.from;
       const servers = after.find((one) => one.file === file)?.servers ?? [];
@@ -179,7 +179,7 @@ test("a file that changes while it is looked at is not written", async () => {
   await place();
   const machine = await machineWith({ "home/.cursor/mcp.json": mcpServers({ one: { command: "one" } }) });
   const own = await readOwnConfig(ownConfigFile(machine));
-  const plans = planInit(await clientFiles(machine, []), own, machine);
+  const plans = planInit(await clientFiles(machine, [], clients), own, machine);
   await writeFiles(machine.home, { ".cursor/mcp.json": mcpServers({ one: { command: "two" } }) });
   const { message } = await failureOf(stepsFor(plans, own, launch));
   expect(message).toMatch(/mcp\.json has changed while it was looked at\. Run this again\.$/);

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { runMain } from "../../_helpers/run-cli.ts";
+import { runMain } from "../../support/run-cli.ts";
 import { boxFolder } from "./_box.ts";
 import { dead, faulty, marking, place, real, write } from "./_place.ts";
 

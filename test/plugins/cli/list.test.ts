@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { runMain } from "../../_helpers/run-cli.ts";
+import { runMain } from "../../support/run-cli.ts";
 import { dead, faulty, place, real, write } from "./_place.ts";
 
 const config = (mcpServers: object, more: object = {}) => ({

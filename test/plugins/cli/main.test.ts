@@ -1,8 +1,8 @@
 import { stripVTControlCharacters } from "node:util";
 import { beforeEach, describe, expect, test } from "vitest";
 import { version } from "../../../core/mod.ts";
-import { type Bin, runMain } from "../../_helpers/run-cli.ts";
-import { temporaryFolder } from "../../_helpers/temporary-folder.ts";
+import { type Bin, runMain } from "../../support/run-cli.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { place } from "./_place.ts";
 
 beforeEach(async () => {
@@ -51,11 +51,15 @@ describe("a wrong command line is one line on standard error with exit code 1:",
     [["tool"], "toolpipe", `There is no command "tool"; did you mean "tools"? See --help.`],
     [["constructor"], "toolpipe", `There is no command "constructor". See --help.`],
     [["__proto__"], "toolpipe", `There is no command "__proto__". See --help.`],
-    [["config"], "toolpipe", "A command is missing: one of show, validate, sources, reload. See --help."],
+    [
+      ["config"],
+      "toolpipe",
+      "A command is missing: one of show, validate, options, sources, reload. See --help.",
+    ],
     [
       ["--", "tools"],
       "toolpipe",
-      "demo, start, init, doctor, serve, list, search, tools, inspect, execute, config, why, refresh, registry, warm, discover, introspect, approve, revoke, export, forget, login, token, audit, completion, playground, eval",
+      "demo, start, init, doctor, serve, list, search, tools, inspect, execute, config, why, refresh, registry, warm, discover, introspect, export, approve, revoke, login, token, audit, completion, playground, eval",
     ],
     [
       ["config", "valdiate"],
@@ -122,7 +126,8 @@ test("a preset can be chosen by name and by path", async () => {
 });
 
 test("an unforeseen error is thrown as it is, not hidden behind an exit code", async () => {
-  const broken = { meta: { name: "broken" }, run: () => Promise.reject(new TypeError("a bug")) };
+  const now = { description: "", load: async () => ({ run: () => Promise.reject(new TypeError("a bug")) }) };
+  const broken = { name: "broken", description: "", commands: { now } };
   const { main } = await import("../../../plugins/cli/mod.ts");
   await expect(main(broken, ["now"])).rejects.toThrow("a bug");
 });

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
-import { runMain } from "../../_helpers/run-cli.ts";
+import { runMain } from "../../support/run-cli.ts";
 import { dead, faulty, marking, place, write } from "./_place.ts";
 
 describe("refresh", () => {

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { runMain } from "../../_helpers/run-cli.ts";
-import { startServe } from "../../_helpers/start-serve.ts";
+import { runMain } from "../../support/run-cli.ts";
+import { startServe } from "../../support/start-serve.ts";
 import { place } from "./_place.ts";
 
 const demo = { preset: "passthrough", plugins: ["toolpipe/plugins/demo"] };

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { runMain } from "../../_helpers/run-cli.ts";
+import { runMain } from "../../support/run-cli.ts";
 import { dead, faulty, place } from "./_place.ts";
 
 test("config show of the defaults has nothing to show, and says so", async () => {

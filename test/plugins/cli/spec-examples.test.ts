@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { expect, test, vi } from "vitest";
-import { type Finished, runCli, runMain } from "../../_helpers/run-cli.ts";
+import { type Finished, runCli, runMain } from "../../support/run-cli.ts";
 import { examples, expected } from "./_examples.ts";
 import { type Definition, dead, type Files, place } from "./_place.ts";
 

@@ -7,10 +7,10 @@ import { createInterface } from "node:readline";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { demoServers } from "../../../plugins/cli/_demo-servers.ts";
-import { runMain } from "../../_helpers/run-cli.ts";
-import { toolpipeCommand } from "../../_helpers/start-serve.ts";
-import { temporaryFolder } from "../../_helpers/temporary-folder.ts";
+import { demoServers } from "../../../plugins/cli/demo-servers.ts";
+import { runMain } from "../../support/run-cli.ts";
+import { toolpipeCommand } from "../../support/start-serve.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { dead, faulty, place } from "./_place.ts";
 
 interface Started {

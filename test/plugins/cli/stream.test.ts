@@ -4,8 +4,8 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { runMain } from "../../_helpers/run-cli.ts";
-import { toolpipeCommand } from "../../_helpers/start-serve.ts";
+import { runMain } from "../../support/run-cli.ts";
+import { toolpipeCommand } from "../../support/start-serve.ts";
 import { faulty, place, write } from "./_place.ts";
 
 vi.setConfig({ testTimeout: 60_000 });

@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from "vitest";
-import { waitingLine } from "../../../plugins/cli/_servers.ts";
+import { waitingLine } from "../../../plugins/lib/terminal/servers.ts";
 
 afterEach(() => {
   vi.useRealTimers();

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { runMain } from "../../_helpers/run-cli.ts";
-import { startServe } from "../../_helpers/start-serve.ts";
+import { runMain } from "../../support/run-cli.ts";
+import { startServe } from "../../support/start-serve.ts";
 import { faulty, place, real } from "./_place.ts";
 
 /** The names of the servers that are listed. */

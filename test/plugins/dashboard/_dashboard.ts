@@ -1,11 +1,13 @@
 import { onTestFinished } from "vitest";
 import { definePreset, localTools, type Plugin, textResult } from "../../../core/mod.ts";
-import { approvals } from "../../../plugins/approvals.ts";
+import { approvals } from "../../../plugins/approvals/mod.ts";
 import { type DashboardOptions, dashboard } from "../../../plugins/dashboard/mod.ts";
+import { memoryStore } from "../../../plugins/lib/memory-store.ts";
+import { mcp } from "../../../plugins/mcp/mod.ts";
 import { overload } from "../../../plugins/overload.ts";
 import { type HttpServer, serveHttp } from "../../../plugins/serve/mod.ts";
 import { sources } from "../../../plugins/sources/mod.ts";
-import { memoryStore, state } from "../../../plugins/state/mod.ts";
+import { state } from "../../../plugins/state/mod.ts";
 import { upstreams } from "../../../plugins/upstreams/mod.ts";
 import { machineWith, mcpServers } from "../sources/_machine.ts";
 import { faulty } from "../upstreams/_fixtures.ts";
@@ -52,6 +54,7 @@ export async function openedWith(options: DashboardOptions, ...plugins: readonly
           clients: ["claude-code"],
           mcpServers: { broken: { command: "no-such-program-anywhere" } },
         }),
+        mcp(),
         upstreams(),
       ],
       tools: [{ name: "find", description: "Finds.", inputSchema: object, run: () => textResult("") }],
@@ -81,6 +84,6 @@ export async function openedWith(options: DashboardOptions, ...plugins: readonly
     for (const end of waiting) end();
     await server.close({ drainMs: 0 });
   });
-  await server.gateway.services.upstreams?.settled();
+  await server.gateway.services.servers?.settled();
   return { server, url: new URL("/", server.url).href, release: () => waiting.shift()?.() };
 }

@@ -1,7 +1,7 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { auth } from "../../../plugins/auth/mod.ts";
-import { hasChromium, openPage, picture, startBrowser } from "../../_helpers/browser.ts";
+import { hasChromium, openPage, picture, startBrowser } from "../../support/browser.ts";
 import { people } from "../serve/_people.ts";
 import { markup, opened } from "./_dashboard.ts";
 
@@ -88,7 +88,7 @@ describe.skipIf(!hasChromium)("the dashboard needs Chromium", patient, () => {
     await page.keyboard.press("Tab");
     await page.keyboard.press("Enter");
     await page.locator("#pending-card").waitFor({ state: "hidden" });
-    expect(server.gateway.services.upstreams?.status("other")?.status).toBe("needs-approval");
+    expect(server.gateway.services.servers?.status("other")?.status).toBe("needs-approval");
   });
 
   test("takes what servers say for text, whatever it looks like", async () => {

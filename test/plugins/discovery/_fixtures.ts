@@ -1,16 +1,20 @@
 import type { IncomingMessage } from "node:http";
-import type { JsonObject, ToolDefinition } from "../../../core/mod.ts";
+import { createGateway, type JsonObject, type ToolDefinition } from "../../../core/mod.ts";
+import type { ServerHandle, Servers } from "../../../core/services/servers.ts";
+import type { HttpConnection, Machine, Origin, ServerConfig } from "../../../core/services/sources.ts";
+import { approvals } from "../../../plugins/approvals/mod.ts";
 import { createCache } from "../../../plugins/cache/mod.ts";
 import {
   createDiscoveryService,
   type DiscoveryParts,
   type DiscoveryService,
-  toolCache,
-} from "../../../plugins/discovery/mod.ts";
-import type { ToolCache } from "../../../plugins/discovery/tool-cache.ts";
-import type { Machine } from "../../../plugins/sources/machine.ts";
-import type { HttpConnection, Origin, ServerConfig } from "../../../plugins/sources/server-config.ts";
-import type { Upstream } from "../../../plugins/upstreams/upstream.ts";
+} from "../../../plugins/discovery/service.ts";
+import { createToolCache, type ToolCache } from "../../../plugins/discovery/tool-cache.ts";
+import { mcp } from "../../../plugins/mcp/mod.ts";
+import { createRanker } from "../../../plugins/search/mod.ts";
+import { sources } from "../../../plugins/sources/mod.ts";
+import { memoryStore, state } from "../../../plugins/state/mod.ts";
+import { upstreams } from "../../../plugins/upstreams/mod.ts";
 import { bodyOf, type Listening, listen } from "../../fixtures/http-servers.ts";
 
 /** A tool of GitHub's server, as the specification has it. */
@@ -43,8 +47,31 @@ export function machineWith(env: Machine["env"]): () => Machine {
 }
 
 /** A cache in memory. */
-export function memoryCache(now?: () => number): Promise<ToolCache> {
-  return toolCache({ cache: createCache({ onTrouble: () => {}, ...(now && { now }) }) });
+export function memoryCache(): ToolCache {
+  return createToolCache(createCache({ onTrouble: () => {} }));
+}
+
+const gateway = await createGateway({
+  plugins: [
+    state({ store: memoryStore() }),
+    approvals(),
+    sources({ mcpServers: {} }),
+    mcp(),
+    upstreams({ discover: "none" }),
+  ],
+});
+
+/** A server pool without servers of its own: every handle is a temporary connection. */
+export const servers: Servers = gateway.services.servers as Servers;
+
+/** A discovery service on that pool, which makes nothing of schemas and names. */
+export function pooled(parts: Partial<DiscoveryParts> = {}): DiscoveryService {
+  return createDiscoveryService({
+    emitType: () => ":any",
+    inferTags: () => ({ domains: [], categories: [] }),
+    servers,
+    ...parts,
+  });
 }
 
 /** How a server behaves that exists in memory alone. */
@@ -65,36 +92,38 @@ export function faked(
   const waits: number[] = [];
   const service = createDiscoveryService({
     emitType: (schema) => `type of ${Object.keys((schema["properties"] ?? {}) as object).join(" ")}`,
-    inferDomains: (name) => ({ domains: [name], categories: ["crud.read"] }),
-    machine: machineWith({}),
+    inferTags: (name) => ({ domains: [name], categories: ["crud.read"] }),
     waiting: {
       async sleep(ms) {
         waits.push(ms);
       },
       random: () => 0.5,
     },
-    async openSession(config): Promise<Upstream> {
-      const fake = typeof server === "function" ? server(config) : server;
-      await fake.onOpen?.();
-      sessions.opened++;
-      return {
-        info: {},
-        async list() {
-          await fake.onList?.();
-          const { tools = [listIssues], resources = [] } = fake;
-          return { tools, rejected: [], resources, resourceTemplates: [], prompts: [] };
-        },
-        async call(name, args) {
-          return { content: [], ...fake.onCall?.(name, args) };
-        },
-        async close() {
-          sessions.closed++;
-        },
-      };
-    },
+    servers: { open },
+    createRanker: () => createRanker("keyword"),
     ...parts,
   });
   return { ...service, sessions, waits };
+
+  async function open(config: ServerConfig): Promise<ServerHandle> {
+    const fake = typeof server === "function" ? server(config) : server;
+    await fake.onOpen?.();
+    sessions.opened++;
+    return {
+      info: {},
+      async list() {
+        await fake.onList?.();
+        const { tools = [listIssues], resources = [] } = fake;
+        return { tools, rejected: [], resources, resourceTemplates: [], prompts: [] };
+      },
+      async call(name, args) {
+        return { content: [], ...fake.onCall?.(name, args) };
+      },
+      async close() {
+        sessions.closed++;
+      },
+    };
+  }
 }
 
 /** Looks at a request before it is answered. If it returns a status, that is the answer. */

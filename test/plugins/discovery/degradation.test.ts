@@ -1,7 +1,5 @@
 import { describe, expect, test } from "vitest";
 import { GatewayError } from "../../../core/mod.ts";
-import { discoveryError, discoveryFaults, faultOf } from "../../../plugins/discovery/errors.ts";
-import type { DiscoveryFault } from "../../../plugins/discovery/mod.ts";
 import {
   CONNECT_FAILED,
   CONNECT_TIMEOUT,
@@ -9,7 +7,9 @@ import {
   NEEDS_AUTH,
   UPSTREAM_ERROR,
   UPSTREAM_PROTOCOL,
-} from "../../../plugins/upstreams/errors.ts";
+} from "../../../core/services/servers.ts";
+import { discoveryError, discoveryFaults, findFault } from "../../../plugins/discovery/errors.ts";
+import type { DiscoveryFault } from "../../../plugins/discovery/mod.ts";
 import { faked, listIssues, remote } from "./_fixtures.ts";
 
 const [first, second, third] = ["one", "two", "three"].map((name) =>
@@ -128,14 +128,14 @@ describe("each failure that the specification names has a code:", () => {
     ["Timeout", raised(new GatewayError("TIMEOUT", "No."))],
     ["Timeout", raised(new GatewayError(CONNECT_TIMEOUT, "No."))],
   ])("%s", (fault, error) => {
-    expect(faultOf(error)).toBe(fault);
+    expect(findFault(error)).toBe(fault);
     expect(discoveryFaults[fault]).toContain(error.code);
   });
 
   test("what says nothing of the server stays what it is", () => {
     const error = new GatewayError(MISSING_VARIABLE, "A variable is missing.");
     expect(raised(error)).toBe(error);
-    expect(faultOf(error)).toBeUndefined();
+    expect(findFault(error)).toBeUndefined();
   });
 
   test("what is not one of ours is kept from whoever reads the message", () => {

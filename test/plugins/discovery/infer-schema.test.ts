@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { copySchema } from "../../../plugins/_schema-copy.ts";
 import { inferSchema } from "../../../plugins/discovery/infer-schema.ts";
+import { copySchema } from "../../../plugins/lib/schema/copy.ts";
 
 describe("the schema of an answer", () => {
   test.each<[unknown, object]>([

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createGateway, type Gateway, type SettledCall, type ToolDefinition } from "../../../core/mod.ts";
+import type { ServerConfig } from "../../../core/services/sources.ts";
 import { outputIntrospection } from "../../../plugins/discovery/introspect-output.ts";
-import type { ServerConfig } from "../../../plugins/sources/mod.ts";
 import { validate } from "../../../plugins/validate.ts";
 
 const config: ServerConfig = {

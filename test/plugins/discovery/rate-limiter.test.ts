@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { serverLimiter } from "../../../plugins/discovery/rate-limiter.ts";
-import { memoryLimiter } from "../../../plugins/guard/rate.ts";
-import { failureOf } from "../../_helpers/failure.ts";
+import { memoryLimiter } from "../../../plugins/lib/rate.ts";
+import { failureOf } from "../../support/failure.ts";
 import { faked, remote } from "./_fixtures.ts";
 
 const usual = { requestsPerSecond: 10, burstSize: 20 };

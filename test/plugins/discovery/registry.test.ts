@@ -1,13 +1,10 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { GatewayError, type JsonObject } from "../../../core/mod.ts";
-import { createDiscoveryService, type RegistrySearch } from "../../../plugins/discovery/mod.ts";
-import { rankedRegistry } from "../../../plugins/discovery/registry-search.ts";
-import { createRegistryClient } from "../../../plugins/registry/client.ts";
-import { readEntry } from "../../../plugins/registry/entry.ts";
-import { CONNECT_FAILED } from "../../../plugins/upstreams/errors.ts";
-import { failureOf } from "../../_helpers/failure.ts";
-import { closeServers, listen } from "../../fixtures/http-servers.ts";
-import { faked, gatedServer, listIssues, machineWith, memoryCache, remote } from "./_fixtures.ts";
+import type { Registries, RegistryEntry } from "../../../core/services/registries.ts";
+import { CONNECT_FAILED } from "../../../core/services/servers.ts";
+import { closeServers } from "../../fixtures/http-servers.ts";
+import { failureOf } from "../../support/failure.ts";
+import { faked, listIssues, pooled, remote } from "./_fixtures.ts";
 
 afterEach(closeServers);
 
@@ -26,14 +23,29 @@ const program: JsonObject = {
   ],
 };
 
+/** An entry as the service gives it. */
+function toEntry({ server, _meta }: JsonObject): RegistryEntry {
+  const { [OFFICIAL]: meta } = _meta as Record<string, Pick<RegistryEntry, "status" | "isLatest">>;
+  const { name, version, description } = server as Record<string, string>;
+  return {
+    name: name ?? "",
+    version: version ?? "",
+    description: description ?? "",
+    status: meta?.status ?? "active",
+    isLatest: true,
+    registry: "https://registry.example",
+    server: server as JsonObject,
+  };
+}
+
 /** A registry in memory that looks for a text within names, as real ones do. */
-function registryOf(...entries: readonly JsonObject[]): RegistrySearch & { readonly asked: string[] } {
+function registryOf(...entries: readonly JsonObject[]): Registries & { readonly asked: string[] } {
   const asked: string[] = [];
   return {
     asked,
     async search(query) {
       asked.push(query);
-      const all = entries.flatMap((one) => readEntry(one, "https://registry.example") ?? []);
+      const all = entries.map(toEntry);
       return { entries: all.filter(({ name }) => name.includes(query)), troubles: [] };
     },
   };
@@ -53,7 +65,7 @@ describe("discovering from a registry", () => {
           if (name.includes(".b/")) throw new GatewayError(CONNECT_FAILED, "It cannot be reached.");
         },
       }),
-      { registry },
+      { registries: registry },
     );
     const { servers, failures } = await service.discoverFromRegistry("/github");
     expect(servers.map(({ config, tools }) => [config.name, tools.length])).toEqual([
@@ -78,7 +90,7 @@ describe("discovering from a registry", () => {
         },
       },
       {
-        registry: registryOf(
+        registries: registryOf(
           ...names.map((name, index) => entry(name, withUrl(`https://s${index}.example/`))),
         ),
       },
@@ -91,10 +103,8 @@ describe("discovering from a registry", () => {
   });
 
   test("starts no program, and tells how to add one", async () => {
-    const service = createDiscoveryService({
-      emitType: () => ":any",
-      inferDomains: () => ({ domains: [], categories: [] }),
-      registry: registryOf(entry("io.github.a/tool", program)),
+    const service = pooled({
+      registries: registryOf(entry("io.github.a/tool", program)),
     });
     const { servers, failures } = await service.discoverFromRegistry("tool");
     expect(servers).toEqual([]);
@@ -104,7 +114,7 @@ describe("discovering from a registry", () => {
 
   test("prefers a URL to a program", async () => {
     const both = entry("io.github.a/both", { ...program, ...withUrl("https://a.example/mcp") });
-    const [found] = await faked({}, { registry: registryOf(both) }).searchRegistryForCapability("both");
+    const [found] = await faked({}, { registries: registryOf(both) }).searchRegistryForCapability("both");
     expect(found?.config?.connection).toMatchObject({ type: "http", url: "https://a.example/mcp" });
   });
 
@@ -116,63 +126,33 @@ describe("discovering from a registry", () => {
     "https://[::1]/mcp",
     "https://localhost/mcp",
   ])("does not reach into a private network: %s", async (url) => {
-    const service = createDiscoveryService({
-      emitType: () => ":any",
-      inferDomains: () => ({ domains: [], categories: [] }),
-      machine: machineWith({}),
-      registry: registryOf(entry("io.github.a/inside", withUrl(url))),
+    const service = pooled({
+      registries: registryOf(entry("io.github.a/inside", withUrl(url))),
     });
     const { failures } = await service.discoverFromRegistry("inside");
     expect(failures.map(({ error }) => error.code)).toEqual(["SSRF_BLOCKED"]);
   });
 
   test("survives a registry that cannot be asked with an error that says so", async () => {
-    const broken: RegistrySearch = {
+    const broken: Registries = {
       search: () => Promise.reject(new GatewayError(CONNECT_FAILED, "The registry cannot be reached.")),
     };
-    expect((await failureOf(faked({}, { registry: broken }).discoverFromRegistry("x"))).code).toBe(
+    expect((await failureOf(faked({}, { registries: broken }).discoverFromRegistry("x"))).code).toBe(
       "CONNECT_FAILED",
     );
   });
 
   test("reports one of several registries that cannot be asked, and goes on", async () => {
-    const half: RegistrySearch = {
+    const half: Registries = {
       async search() {
         const { entries } = await registryOf(entry("io.a/x", withUrl("https://a.example/"))).search("x");
         return { entries, troubles: [new GatewayError(CONNECT_FAILED, "The other one cannot be reached.")] };
       },
     };
-    const { servers, failures } = await faked({}, { registry: half }).discoverFromRegistry("x");
+    const { servers, failures } = await faked({}, { registries: half }).discoverFromRegistry("x");
     expect(servers).toHaveLength(1);
     expect(failures.map(({ error }) => error.message)).toEqual(["The other one cannot be reached."]);
   });
-});
-
-test("what a real registry answers is remembered for the next question, if that is wanted", async () => {
-  let asked = 0;
-  const server = await gatedServer(() => undefined);
-  const { origin } = await listen((_, response) => {
-    asked++;
-    response.setHeader("content-type", "application/json");
-    response.end(JSON.stringify({ servers: [entry("io.a/github", withUrl(server.url))], metadata: {} }));
-  });
-  const cache = await memoryCache();
-  const service = createDiscoveryService({
-    emitType: () => ":any",
-    inferDomains: () => ({ domains: [], categories: [] }),
-    machine: machineWith({}),
-    allowPrivate: true,
-    cache,
-    registry: rankedRegistry(createRegistryClient({ registries: [origin] }, { cache: cache.registry })),
-  });
-  const first = await service.discoverFromRegistry("github", { useCache: true });
-  expect(first.servers.map(({ tools }) => tools.map(({ name }) => name))).toEqual([["list_issues"]]);
-  const before = server.seen.length;
-  const second = await service.discoverFromRegistry("github", { useCache: true });
-  expect(second.servers[0]?.fromCache).toBe(true);
-  expect([asked, server.seen.length]).toEqual([1, before]);
-  await service.searchRegistryForCapability("github", false);
-  expect(asked).toBe(2);
 });
 
 describe("a capability", () => {
@@ -191,7 +171,7 @@ describe("a capability", () => {
 
   test("is looked for among the person's own servers first", async () => {
     const registry = registryOf();
-    const service = faked(offered, { registry, configuredServers });
+    const service = faked(offered, { registries: registry, configuredServers });
     const { from, servers } = await service.findServersForCapability("list_issues");
     expect(from).toBe("configured");
     expect(servers.map(({ config }) => config.name)).toEqual(["github"]);
@@ -202,7 +182,7 @@ describe("a capability", () => {
   test("is looked for in a registry where none of them has it, and nothing found there is registered", async () => {
     const registered: string[] = [];
     const service = faked(offered, {
-      registry: registryOf(entry("io.a/slack", withUrl("https://a.example/mcp"))),
+      registries: registryOf(entry("io.a/slack", withUrl("https://a.example/mcp"))),
       configuredServers: () => configuredServers().slice(1),
       marketplace: { register: ({ id }) => void registered.push(id) },
     });
@@ -231,14 +211,14 @@ describe("a capability", () => {
   });
 
   test("is answered with what is known where a registry cannot be asked either", async () => {
-    const registry: RegistrySearch = { search: () => Promise.reject(new Error("a secret")) };
+    const registries: Registries = { search: () => Promise.reject(new Error("a secret")) };
     const service = faked(
       () => ({
         onOpen() {
           throw new GatewayError(CONNECT_FAILED, "It cannot be reached.");
         },
       }),
-      { registry, configuredServers },
+      { registries, configuredServers },
     );
     const { from, servers, failures } = await service.findServersForCapability("slack");
     expect([from, servers]).toEqual(["registry", []]);

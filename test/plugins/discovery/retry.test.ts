@@ -1,9 +1,6 @@
 import fc from "fast-check";
 import { afterEach, describe, expect, test } from "vitest";
 import { type ErrorKind, GatewayError } from "../../../core/mod.ts";
-import { mayAskAgain } from "../../../plugins/discovery/errors.ts";
-import { createDiscoveryService, type DiscoveryService } from "../../../plugins/discovery/mod.ts";
-import { delayBefore } from "../../../plugins/retry/backoff.ts";
 import {
   CONNECT_FAILED,
   CONNECT_TIMEOUT,
@@ -11,10 +8,13 @@ import {
   SPAWN_FAILED,
   UPSTREAM_CLOSED,
   UPSTREAM_ERROR,
-} from "../../../plugins/upstreams/errors.ts";
-import { failureOf } from "../../_helpers/failure.ts";
+} from "../../../core/services/servers.ts";
+import { mayAskAgain } from "../../../plugins/discovery/errors.ts";
+import type { DiscoveryService } from "../../../plugins/discovery/mod.ts";
+import { delayBefore } from "../../../plugins/lib/backoff.ts";
 import { closeServers } from "../../fixtures/http-servers.ts";
-import { faked, type Gate, gatedServer, machineWith, remote } from "./_fixtures.ts";
+import { failureOf } from "../../support/failure.ts";
+import { faked, type Gate, gatedServer, pooled, remote } from "./_fixtures.ts";
 
 afterEach(closeServers);
 
@@ -98,10 +98,7 @@ describe("a server over HTTP", () => {
       return verdict;
     });
     const waits: number[] = [];
-    const service: DiscoveryService = createDiscoveryService({
-      emitType: () => ":any",
-      inferDomains: () => ({ domains: [], categories: [] }),
-      machine: machineWith({}),
+    const service: DiscoveryService = pooled({
       waiting: {
         random: () => 0.5,
         async sleep(ms) {
@@ -180,10 +177,7 @@ describe("a server over HTTP", () => {
 test("a server that cannot be reached is not asked again", async () => {
   const server = await gatedServer(() => undefined);
   await server.close();
-  const service = createDiscoveryService({
-    emitType: () => ":any",
-    inferDomains: () => ({ domains: [], categories: [] }),
-    machine: machineWith({}),
+  const service = pooled({
     waiting: {
       async sleep() {
         throw new Error("Nobody should wait.");

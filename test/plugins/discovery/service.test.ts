@@ -2,20 +2,16 @@ import { readdir } from "node:fs/promises";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { createGateway, GatewayError } from "../../../core/mod.ts";
 import { cache } from "../../../plugins/cache/mod.ts";
-import {
-  createDiscoveryService,
-  discoveryProvider,
-  enriching,
-  runtimeDiscovery,
-  serverDiscovery,
-} from "../../../plugins/discovery/mod.ts";
+import { inferTags } from "../../../plugins/discovery/gateway-discovery.ts";
+import { discoveryProvider, runtimeDiscovery, serverDiscovery } from "../../../plugins/discovery/mod.ts";
 import { discoverySettings } from "../../../plugins/discovery/options.ts";
+import { types } from "../../../plugins/types/mod.ts";
 import { passthrough } from "../../../presets/passthrough.ts";
-import { failureOf } from "../../_helpers/failure.ts";
-import { temporaryFolder } from "../../_helpers/temporary-folder.ts";
+import { failureOf } from "../../support/failure.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { faulty } from "../cli/_place.ts";
 import { until } from "../upstreams/_fixtures.ts";
-import { faked, listIssues, memoryCache, remote } from "./_fixtures.ts";
+import { faked, listIssues, memoryCache, pooled, remote } from "./_fixtures.ts";
 
 afterEach(() => vi.unstubAllEnvs());
 
@@ -23,7 +19,7 @@ const github = remote("github", "https://user:hunter2@api.github.com/mcp?key=hun
 
 describe("a tool as a capability", () => {
   test("has the form of the specification", () => {
-    const service = createDiscoveryService(enriching);
+    const service = pooled({ inferTags });
     expect(service.toolToManifest(listIssues, github)).toEqual({
       id: "mcp.github.list_issues",
       name: "list_issues",
@@ -48,7 +44,7 @@ describe("a tool as a capability", () => {
   });
 
   test("tells of a program without its arguments and variables", () => {
-    const manifest = createDiscoveryService(enriching).toolToManifest(listIssues, {
+    const manifest = pooled({ inferTags }).toolToManifest(listIssues, {
       ...github,
       connection: { type: "stdio", command: "npx", args: ["--token", "hunter2"], env: { KEY: "hunter2" } },
     });
@@ -57,7 +53,7 @@ describe("a tool as a capability", () => {
   });
 
   test("has an id of its own, whatever strangers call their tools", () => {
-    const service = createDiscoveryService(enriching);
+    const service = pooled({ inferTags });
     const names = ["a.b", "a_b", "a b", "a/b", "../a", ") (evil", "ä", ""];
     const ids = names.map(
       (name) => service.toolToManifest({ ...listIssues, name }, remote("x.y", "https://x/")).id,
@@ -123,7 +119,7 @@ describe("warming", () => {
   test("makes the next discovery ask nobody, and counts what it did", async () => {
     const service = faked(
       { tools: [listIssues, { ...listIssues, name: "other" }] },
-      { cache: await memoryCache() },
+      { cache: memoryCache() },
     );
     const cold = await service.warmCacheForServers(servers);
     expect(cold).toMatchObject({ successful: 3, failed: 0, cachedTools: 6, alreadyWarm: 0, failures: [] });
@@ -142,7 +138,7 @@ describe("warming", () => {
 
   test("ends with whoever waits for it", async () => {
     const abort = new AbortController();
-    const service = faked({ onOpen: () => abort.abort() }, { cache: await memoryCache() });
+    const service = faked({ onOpen: () => abort.abort() }, { cache: memoryCache() });
     const statistics = await service.warmCacheForServers(servers, {
       signal: abort.signal,
       maxParallelDiscoveries: 1,
@@ -191,7 +187,7 @@ test("what is to be exported where nothing exports is a warning, and the tools a
 });
 
 test("a limit of a single server that makes no sense is refused when the service is made", async () => {
-  const make = (): unknown => createDiscoveryService({ ...enriching, rateLimits: { a: { burstSize: 0 } } });
+  const make = (): unknown => pooled({ inferTags, rateLimits: { a: { burstSize: 0 } } });
   const error = await failureOf(Promise.resolve().then(make));
   expect(error.message).toContain("rateLimit.burstSize: expected a whole number, 1 or more");
 });
@@ -215,6 +211,7 @@ test("the plugin finds the tools of the gateway's servers, and remembers them in
     createGateway({
       preset: passthrough,
       plugins: [
+        types(),
         serverDiscovery({ warm }),
         { name: "hear", setup: () => ({ error: (error) => void errors.push(error) }) },
       ],
@@ -226,7 +223,7 @@ test("the plugin finds the tools of the gateway's servers, and remembers them in
   const gateway = await open(true);
   try {
     const service = gateway.services.serverDiscovery;
-    const config = gateway.services.upstreams?.status("good")?.config;
+    const config = gateway.services.servers?.status("good")?.config;
     if (!service || !config) throw new Error("They are not there.");
     await until(async () => (await service.cache.getTools(config)) !== undefined, 20_000);
     const tools = await service.discoverTools(config, { useCache: true });

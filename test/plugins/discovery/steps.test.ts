@@ -3,17 +3,13 @@ import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { afterEach, expect, test } from "vitest";
 import { GatewayError } from "../../../core/mod.ts";
-import {
-  createDiscoveryService,
-  type DiscoveryStep,
-  discoverySteps,
-} from "../../../plugins/discovery/mod.ts";
-import { UPSTREAM_ERROR } from "../../../plugins/upstreams/errors.ts";
-import { failureOf } from "../../_helpers/failure.ts";
-import { temporaryFolder, writeFiles } from "../../_helpers/temporary-folder.ts";
+import { UPSTREAM_ERROR } from "../../../core/services/servers.ts";
+import { type DiscoveryStep, discoverySteps } from "../../../plugins/discovery/mod.ts";
 import { closeServers, legacyStreamable } from "../../fixtures/http-servers.ts";
+import { failureOf } from "../../support/failure.ts";
+import { temporaryFolder, writeFiles } from "../../support/temporary-folder.ts";
 import { isAlive, until } from "../upstreams/_fixtures.ts";
-import { faked, gatedServer, listIssues, machineWith, memoryCache, remote } from "./_fixtures.ts";
+import { faked, gatedServer, listIssues, memoryCache, pooled, remote } from "./_fixtures.ts";
 
 afterEach(closeServers);
 
@@ -32,7 +28,7 @@ test("a server is asked in ten steps, in this order", async () => {
   const service = faked(
     { onCall: () => ({ structuredContent: { total: 1 } }) },
     {
-      cache: await memoryCache(),
+      cache: memoryCache(),
       marketplace: { register: ({ id }) => void registered.push(id) },
       async introspectOutput(tool, { call }) {
         const { structuredContent } = await call(tool, { owner: "a", repo: "b" });
@@ -74,7 +70,7 @@ test("what nobody asks for is skipped: by default nothing is remembered, called 
       },
     },
     {
-      cache: await memoryCache(),
+      cache: memoryCache(),
       marketplace: { register: ({ id }) => void called.push(id) },
       introspectOutput: async (tool, { call }) => ({ ...(await call(tool, {})) }),
     },
@@ -92,7 +88,7 @@ test("what nobody asks for is skipped: by default nothing is remembered, called 
 });
 
 test("a server that is remembered is not asked, unless that is what is wanted", async () => {
-  const service = faked({}, { cache: await memoryCache() });
+  const service = faked({}, { cache: memoryCache() });
   const first = await service.discoverTools(github, { useCache: true });
   const { steps, onStep } = traced();
   expect(await service.discoverTools(github, { useCache: true, onStep })).toEqual(first);
@@ -125,11 +121,7 @@ test("a session is closed where its server does not list its tools, and the fail
 test("over HTTP, the session ends with the discovery", async () => {
   const real = await legacyStreamable();
   const gated = await gatedServer(() => undefined);
-  const service = createDiscoveryService({
-    emitType: () => ":any",
-    inferDomains: () => ({ domains: [], categories: [] }),
-    machine: machineWith({}),
-  });
+  const service = pooled();
   const tools = await service.discoverTools(remote("real", real.url));
   expect(tools.map(({ name }) => name)).toContain("echo");
   expect(real.sessions.size).toBe(0);
@@ -148,10 +140,7 @@ test("a process that was started for it ends with the discovery", async () => {
 writeFileSync(${JSON.stringify(file)}, String(process.pid));
 await import(${JSON.stringify(pathToFileURL(server).href)});`,
   });
-  const service = createDiscoveryService({
-    emitType: () => ":any",
-    inferDomains: () => ({ domains: [], categories: [] }),
-  });
+  const service = pooled();
   const tools = await service.discoverTools({
     name: "local",
     connection: { type: "stdio", command: "node", args: [join(folder, "server.mjs")], env: {} },
@@ -167,7 +156,7 @@ test("tools that a definition forbids are neither found nor registered, and reme
   const tools = ["read", "write", "drop"].map((name) => ({ ...listIssues, name }));
   const service = faked(
     { tools },
-    { cache: await memoryCache(), catalog: { register: ({ name }) => void registered.push(name) } },
+    { cache: memoryCache(), catalog: { register: ({ name }) => void registered.push(name) } },
   );
   const names = async (filter: { include?: string[]; exclude?: string[] }): Promise<string[]> => {
     const options = { useCache: true, registerInMarketplace: true };
@@ -181,7 +170,7 @@ test("tools that a definition forbids are neither found nor registered, and reme
 
 test("resources are found in the same way", async () => {
   const resources = [{ uri: "file:///a", name: "a" }];
-  const service = faked({ resources }, { cache: await memoryCache() });
+  const service = faked({ resources }, { cache: memoryCache() });
   const expected = { resources, resourceTemplates: [] };
   expect(await service.discoverResources(github, { useCache: true })).toEqual(expected);
   expect(await service.discoverResources(github, { useCache: true })).toEqual(expected);
@@ -201,10 +190,7 @@ test("who gives up is not kept waiting, and nothing stays open", async () => {
 });
 
 test("a server that is switched off is not started", async () => {
-  const service = createDiscoveryService({
-    emitType: () => ":any",
-    inferDomains: () => ({ domains: [], categories: [] }),
-  });
+  const service = pooled();
   const error = await failureOf(service.discoverTools({ ...github, disabled: true }));
   expect(error.code).toBe("DENIED");
   expect(error.message).toBe('The server "github" is switched off in inline.');

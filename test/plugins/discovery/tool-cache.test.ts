@@ -1,11 +1,17 @@
 import { readdir, readFile, stat, writeFile } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { safeName } from "../../../plugins/discovery/safe-name.ts";
-import { toolCache, toolCacheSettings, toolsKey } from "../../../plugins/discovery/tool-cache.ts";
-import { failureOf } from "../../_helpers/failure.ts";
-import { temporaryFolder } from "../../_helpers/temporary-folder.ts";
+import { createCache, fileStorage } from "../../../plugins/cache/mod.ts";
+import { toSafeName } from "../../../plugins/discovery/manifest.ts";
+import {
+  createToolCache,
+  type ToolCache,
+  toolCacheTtl,
+  toolsKey,
+} from "../../../plugins/discovery/tool-cache.ts";
+import { failureOf } from "../../support/failure.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { faked, listIssues, memoryCache, remote } from "./_fixtures.ts";
 
 const github = remote("github", "https://github.example/mcp");
@@ -13,14 +19,23 @@ const tool = { ...listIssues, inputType: ":any", domains: ["github"], categories
 const found = { tools: [tool], resources: [], resourceTemplates: [] };
 const DAY_MS = 24 * 3_600_000;
 
+/** The cache of a gateway with files in a folder. */
+function fileCache(
+  folder: string,
+  { now, ttlMs }: { readonly now?: () => number; readonly ttlMs?: number } = {},
+): ToolCache {
+  const storage = fileStorage(folder);
+  return createToolCache(createCache({ storage, onTrouble: () => {}, ...(now && { now }) }), ttlMs);
+}
+
 describe("tools are remembered", () => {
   test("in memory, and in files that the next process reads", async () => {
     const folder = await temporaryFolder();
-    const cache = await toolCache({ folder });
+    const cache = fileCache(folder);
     expect(await cache.getTools(github)).toBeUndefined();
     await cache.storeTools(github, found);
     expect(await cache.getTools(github)).toEqual(found);
-    expect(await (await toolCache({ folder })).getTools(github)).toEqual(found);
+    expect(await fileCache(folder).getTools(github)).toEqual(found);
     const [file = ""] = await readdir(folder);
     expect(file).toContain("tools_github");
     if (process.platform !== "win32") expect((await stat(join(folder, file))).mode & 0o077).toBe(0);
@@ -29,13 +44,13 @@ describe("tools are remembered", () => {
   test("for a day, or for as long as is said", async () => {
     const folder = await temporaryFolder();
     let now = Date.now();
-    const day = await toolCache({ folder, now: () => now });
+    const day = fileCache(folder, { now: () => now });
     await day.storeTools(github, found);
     now += DAY_MS - 1;
     expect(await day.getTools(github)).toEqual(found);
     now += 1;
     expect(await day.getTools(github)).toBeUndefined();
-    const short = await toolCache({ folder, now: () => now, toolTtlMs: 60_000 });
+    const short = fileCache(folder, { now: () => now, ttlMs: 60_000 });
     await short.storeTools(github, found);
     now += 60_000;
     expect(await short.getTools(github)).toBeUndefined();
@@ -43,10 +58,9 @@ describe("tools are remembered", () => {
 
   test("until they are forgotten: those of one server, or all", async () => {
     const folder = await temporaryFolder();
-    const cache = await toolCache({ folder });
+    const cache = fileCache(folder);
     const other = remote("other", "https://other.example/mcp");
     for (const config of [github, other]) await cache.storeTools(config, found);
-    await cache.registry.set("registry_github", [], DAY_MS);
     await cache.clearServer("github");
     expect(await cache.getTools(github)).toBeUndefined();
     expect(await cache.getTools(other)).toEqual(found);
@@ -56,14 +70,14 @@ describe("tools are remembered", () => {
   });
 
   test("of one definition and not of another, whatever its name", async () => {
-    const cache = await memoryCache();
+    const cache = memoryCache();
     await cache.storeTools(github, found);
     expect(await cache.getTools(remote("github", "https://elsewhere.example/mcp"))).toBeUndefined();
     expect(await cache.getTools(github)).toEqual(found);
   });
 
   test("for those who prove to be the same, and not for others", async () => {
-    const cache = await memoryCache();
+    const cache = memoryCache();
     await cache.storeTools(github, found, { Authorization: "Bearer one" });
     expect(await cache.getTools(github, { Authorization: "Bearer two" })).toBeUndefined();
     expect(await cache.getTools(github)).toBeUndefined();
@@ -72,7 +86,7 @@ describe("tools are remembered", () => {
 
   test("without what proves who asked", async () => {
     const folder = await temporaryFolder();
-    const cache = await toolCache({ folder });
+    const cache = fileCache(folder);
     const secret = remote("github", "https://user:hunter2@github.example/mcp?key=hunter2");
     await cache.storeTools(secret, found, { Authorization: "Bearer hunter2" });
     for (const file of await readdir(folder)) {
@@ -89,34 +103,25 @@ describe("a file that is damaged is as good as none:", () => {
     ["no JSON", () => "{{{"],
   ])("%s", async (_, damage) => {
     const folder = await temporaryFolder();
-    await (await toolCache({ folder })).storeTools(github, found);
+    await fileCache(folder).storeTools(github, found);
     const [file = ""] = await readdir(folder);
     await writeFile(join(folder, file), damage(await readFile(join(folder, file), "utf8")));
-    const service = faked({}, { cache: await toolCache({ folder }) });
+    const service = faked({}, { cache: fileCache(folder) });
     expect(await service.discoverTools(github, { useCache: true })).toHaveLength(1);
     expect(service.sessions.opened).toBe(1);
     // And it is mended by the answer.
-    const next = faked({}, { cache: await toolCache({ folder }) });
+    const next = faked({}, { cache: fileCache(folder) });
     await next.discoverTools(github, { useCache: true });
     expect(next.sessions.opened).toBe(0);
   });
 
   test("whole, but of another shape", async () => {
-    const cache = await toolCache();
+    const cache = memoryCache();
     for (const tools of [null, [{}], [{ ...tool, domains: "github" }], [{ ...tool, inputSchema: [] }]]) {
       await cache.storeTools(github, { ...found, tools } as never);
       expect(await cache.getTools(github)).toBeUndefined();
     }
   });
-});
-
-test("a folder that cannot be written costs nothing but the next start", async () => {
-  const folder = await temporaryFolder({ file: "" });
-  const troubles: unknown[] = [];
-  const cache = await toolCache({ folder: join(folder, "file"), onTrouble: (cause) => troubles.push(cause) });
-  await cache.storeTools(github, found);
-  expect(await cache.getTools(github)).toEqual(found);
-  expect(troubles).toHaveLength(1);
 });
 
 describe("the key of a server", () => {
@@ -137,31 +142,23 @@ describe("the key of a server", () => {
     );
     fc.assert(
       fc.property(name, name, (a, b) => {
-        expect(safeName(a)).toMatch(/^[A-Za-z0-9_-]{1,80}$/);
-        expect(safeName(a) === safeName(b)).toBe(a === b);
+        expect(toSafeName(a)).toMatch(/^[A-Za-z0-9_-]{1,80}$/);
+        expect(toSafeName(a) === toSafeName(b)).toBe(a === b);
         // Nor can a name be chosen so that it becomes one.
-        expect(safeName(safeName(a)) === safeName(a)).toBe(safeName(a) === a);
+        expect(toSafeName(toSafeName(a)) === toSafeName(a)).toBe(toSafeName(a) === a);
       }),
     );
   });
 });
 
 describe("the environment", () => {
-  test("says where and for how long, else it is a folder of our own and a day", async () => {
-    const home = await temporaryFolder();
-    expect(toolCacheSettings({ TOOLPIPE_HOME: home })).toEqual({
-      folder: join(home, "cache", "mcp"),
-      toolTtlMs: DAY_MS,
-      registryTtlMs: 3_600_000,
-    });
-    const own = { CCOS_MCP_CACHE_DIR: ".ccos/mcp_cache", CCOS_MCP_CACHE_TTL: "60" };
-    expect(toolCacheSettings(own)).toMatchObject({ folder: resolve(".ccos/mcp_cache"), toolTtlMs: 60_000 });
+  test("says for how long, else it is a day", () => {
+    expect(toolCacheTtl({})).toBe(DAY_MS);
+    expect(toolCacheTtl({ CCOS_MCP_CACHE_TTL: "60" })).toBe(60_000);
   });
 
   test.each(["soon", "-1", "1e9", "NaN"])("that says %j is told what is wrong", async (ttl) => {
-    const error = await failureOf(
-      Promise.resolve().then(() => toolCacheSettings({ CCOS_MCP_CACHE_TTL: ttl })),
-    );
+    const error = await failureOf(Promise.resolve().then(() => toolCacheTtl({ CCOS_MCP_CACHE_TTL: ttl })));
     expect(error.code).toBe("CONFIG_INVALID");
     expect(error.message).toBe("The variable CCOS_MCP_CACHE_TTL must be a number of seconds.");
   });

@@ -1,4 +1,4 @@
-import type { Clock } from "../../../plugins/guard/mod.ts";
+import type { Clock } from "../../../core/services/state.ts";
 
 /** A clock that stands still until the test moves it. */
 export interface TestClock extends Clock {

@@ -9,11 +9,13 @@ import {
   type ToolResult,
   textResult,
 } from "../../../core/mod.ts";
-import { approvals } from "../../../plugins/approvals.ts";
+import type { StateStore } from "../../../core/services/state.ts";
+import { approvals } from "../../../plugins/approvals/mod.ts";
 import { type GuardOptions, guard, requestMeta } from "../../../plugins/guard/mod.ts";
-import { fileStore, type StateStore, state } from "../../../plugins/state/mod.ts";
+import { type PinsOptions, pins } from "../../../plugins/pins/mod.ts";
+import { fileStore, state } from "../../../plugins/state/mod.ts";
 import { validate } from "../../../plugins/validate.ts";
-import { temporaryFolder } from "../../_helpers/temporary-folder.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 /** A bank that counts what it does, behind a guard. */
 export interface Guarded {
@@ -26,6 +28,7 @@ export interface Guarded {
 /** What a bank is made with. */
 export interface BankOptions {
   readonly guard?: GuardOptions;
+  readonly pins?: PinsOptions;
   /** Answers in place of the bank. */
   readonly answer?: (args: JsonObject, effects: number) => ToolResult | Promise<ToolResult>;
   /** More plugins, behind the guard. */
@@ -63,6 +66,7 @@ export async function openBank(options: BankOptions = {}): Promise<Guarded> {
       state({ store }),
       approvals(),
       guard(options.guard),
+      pins(options.pins),
       validate(),
       ...(options.plugins ?? []),
       localTools("bank", { id: "bank" }, tools),

@@ -1,10 +1,19 @@
 import { describe, expect, test } from "vitest";
-import { GatewayError, type JsonObject, type Plugin, type Tool, textResult } from "../../../core/mod.ts";
-import { confirmationsIn } from "../../../plugins/guard/confirmation.ts";
-import { type ElicitAnswer, type GuardOptions, requestMeta } from "../../../plugins/guard/mod.ts";
-import { fileStore, memoryStore } from "../../../plugins/state/mod.ts";
-import { errorOf, textOf } from "../../_helpers/failure.ts";
-import { temporaryFolder } from "../../_helpers/temporary-folder.ts";
+import {
+  type Call,
+  GatewayError,
+  type JsonObject,
+  type Plugin,
+  type Tool,
+  textResult,
+} from "../../../core/mod.ts";
+import type { Client, Clients } from "../../../core/services/clients.ts";
+import { createConfirmations } from "../../../plugins/guard/confirmation.ts";
+import { type GuardOptions, requestMeta } from "../../../plugins/guard/mod.ts";
+import { memoryStore } from "../../../plugins/lib/memory-store.ts";
+import { fileStore } from "../../../plugins/state/mod.ts";
+import { errorOf, textOf } from "../../support/failure.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { testClock } from "./_clock.ts";
 import { confirmed, type Guarded, keyed, openBank } from "./_guarded.ts";
 
@@ -54,7 +63,7 @@ describe("fault 46: a confirmation token", () => {
       { ...(account as Tool), description: "Deletes all." },
     ]);
     expect(errorOf(await bank.gateway.run({ ...remove, meta })).code).toBe("TOOL_CHANGED");
-    await bank.gateway.services.guard?.approve("bank:delete_account");
+    await bank.gateway.services.approvals?.decide("bank:delete_account", true);
     expect(errorOf(await bank.gateway.run({ ...remove, meta })).code).toBe("CONFIRMATION_INVALID");
     expect(bank.effects).toEqual([]);
   });
@@ -126,7 +135,7 @@ describe("fault 46: a confirmation token", () => {
 
   test("that is too old is forgotten", async () => {
     const [store, clock] = [memoryStore(), testClock()];
-    const confirmations = confirmationsIn(store, { wall: clock.wall, ttlMs: 1_000 });
+    const confirmations = createConfirmations(store, { wall: clock.wall, ttlMs: 1_000 });
     const call = { actor: "a", tool: "t", definition: "d", args: "x" };
     const { token } = await confirmations.issue(call);
     expect(await confirmations.use(token, call, "p")).toBe(true);
@@ -148,6 +157,9 @@ test("where only tokens count, confirmed: true does not", async () => {
   expect((await bank.gateway.run({ ...remove, meta })).ok).toBe(true);
 });
 
+/** What a person says to a question, as MCP has it. */
+type ElicitAnswer = { readonly action: string; readonly content?: JsonObject };
+
 /** A client whose person can be asked. */
 function person(
   answer: (question: string) => ElicitAnswer | Promise<ElicitAnswer>,
@@ -155,14 +167,17 @@ function person(
 ): Plugin {
   return {
     name: "person",
+    provides: ["clients"],
     setup(gateway) {
-      gateway.services.elicit = {
-        can: ({ actor }) => actor.id !== "robot",
-        async ask(question) {
-          asked.push(question);
-          return answer(question);
+      const client: Pick<Client, "can" | "ask"> = {
+        can: (capability) => capability === "elicitation",
+        async ask(_method, { message }) {
+          asked.push(String(message));
+          return answer(String(message));
         },
       };
+      const get = (call: Call): unknown => (call.actor.id === "robot" ? undefined : client);
+      gateway.provide("clients", { get } as Clients);
     },
   };
 }

@@ -1,9 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { createGateway, GatewayError, type JsonObject, localTools, textResult } from "../../../core/mod.ts";
-import { guard, rates, requestMeta } from "../../../plugins/guard/mod.ts";
-import { memoryStore } from "../../../plugins/state/mod.ts";
-import { errorOf, textOf } from "../../_helpers/failure.ts";
+import { guard, requestMeta } from "../../../plugins/guard/mod.ts";
+import { memoryStore } from "../../../plugins/lib/memory-store.ts";
+import { memoryLimiter } from "../../../plugins/lib/rate.ts";
+import { rates } from "../../../plugins/rates.ts";
 import { plugin } from "../../core/_fixtures.ts";
+import { errorOf, textOf } from "../../support/failure.ts";
 import { confirmed, keyed, openBank } from "./_guarded.ts";
 
 const charge = { tool: "bank:charge", args: { amount: 5 } };
@@ -179,7 +181,6 @@ describe("a dry run", () => {
 describe("rate limits", () => {
   test("a call too many is told when to come back, and its key is not used up", async () => {
     let now = 0;
-    const { memoryLimiter } = await import("../../../plugins/guard/mod.ts");
     const limits = { bank_high_risk: { limit: 1, perMs: 60_000 } };
     const { gateway, effects } = await openBank({
       plugins: [rates({ limits, limiter: memoryLimiter(() => now) })],
@@ -202,8 +203,8 @@ describe("rate limits", () => {
 
   test("are told by bucket", async () => {
     const { gateway } = await openBank({ plugins: [rates()] });
-    expect(gateway.services.rates?.limitOf("payments_high_risk")).toEqual({ limit: 100, perMs: 60_000 });
-    expect(gateway.services.rates?.limitOf("payments_low_risk")).toBeUndefined();
+    expect(gateway.services.rates?.getLimit("payments_high_risk")).toEqual({ limit: 100, perMs: 60_000 });
+    expect(gateway.services.rates?.getLimit("payments_low_risk")).toBeUndefined();
   });
 });
 

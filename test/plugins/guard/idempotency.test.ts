@@ -1,18 +1,20 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { describe, expect, test } from "vitest";
-import { idempotencyIn } from "../../../plugins/guard/mod.ts";
-import { isGone, type Owner, thisProcess } from "../../../plugins/guard/owner.ts";
-import { fileStore, memoryStore, type StateStore } from "../../../plugins/state/mod.ts";
-import { temporaryFolder } from "../../_helpers/temporary-folder.ts";
+import type { StateStore } from "../../../core/services/state.ts";
+import { createIdempotency } from "../../../plugins/guard/mod.ts";
+import { isGone, type Owner, thisProcess } from "../../../plugins/guard/process-identity.ts";
+import { memoryStore } from "../../../plugins/lib/memory-store.ts";
+import { fileStore } from "../../../plugins/state/mod.ts";
 import { type IdempotencyUnderTest, idempotencyContract } from "../../contracts/idempotency.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { testClock } from "./_clock.ts";
 
 function underTest(store: StateStore, another?: StateStore): IdempotencyUnderTest {
   const clock = testClock();
   return {
-    idempotency: idempotencyIn(store, { clock }),
-    another: another && idempotencyIn(another, { clock }),
+    idempotency: createIdempotency(store, { clock }),
+    another: another && createIdempotency(another, { clock }),
     pass: clock.pass,
     setClock: clock.setClock,
   };
@@ -38,18 +40,20 @@ describe("a call whose process is gone", () => {
   test("is lost before its time is up", async () => {
     const [store, clock] = [memoryStore(), testClock()];
     const owner = await endedProcess();
-    expect(await idempotencyIn(store, { clock, owner }).begin(beginning)).toMatchObject({ state: "begun" });
-    expect(await idempotencyIn(store, { clock }).begin(beginning)).toEqual({ state: "unknown" });
+    expect(await createIdempotency(store, { clock, owner }).begin(beginning)).toMatchObject({
+      state: "begun",
+    });
+    expect(await createIdempotency(store, { clock }).begin(beginning)).toEqual({ state: "unknown" });
   });
 
   test("is lost after the machine was started again, and by the wall clock a completed one is still replayed", async () => {
     const [store, clock] = [memoryStore(), testClock()];
     const owner = { ...thisProcess(), boot: "an earlier boot" };
-    const before = idempotencyIn(store, { clock: { ...clock, boot: "an earlier boot" }, owner });
+    const before = createIdempotency(store, { clock: { ...clock, boot: "an earlier boot" }, owner });
     await before.begin(beginning);
     const done = await before.begin({ ...beginning, key: "done" });
     if (done.state === "begun") await before.complete("done", done.fence, { result: "{}" });
-    const after = idempotencyIn(store, { clock: { ...clock, steady: () => 1 } });
+    const after = createIdempotency(store, { clock: { ...clock, steady: () => 1 } });
     expect(await after.begin(beginning)).toEqual({ state: "unknown" });
     expect(await after.begin({ ...beginning, key: "done" })).toMatchObject({ state: "completed" });
     clock.setClock(86_400_000);
@@ -79,6 +83,6 @@ describe("a process", () => {
 test("what another version wrote is taken for a call of which nobody knows how it ended", async () => {
   const store = memoryStore();
   await store.setIfAbsent("idempotency/k", { state: "paused", of: "version 9" });
-  const idempotency = idempotencyIn(store, { clock: testClock() });
+  const idempotency = createIdempotency(store, { clock: testClock() });
   expect(await idempotency.begin({ ...beginning, retrySafe: true })).toEqual({ state: "unknown" });
 });

@@ -1,11 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { GatewayError, type JsonObject, type ToolResult, textResult } from "../../../core/mod.ts";
-import { fileStore, memoryStore, STATE_UNAVAILABLE } from "../../../plugins/state/mod.ts";
+import { UPSTREAM_CLOSED, UPSTREAM_ERROR } from "../../../core/services/servers.ts";
+import { STATE_UNAVAILABLE } from "../../../core/services/state.ts";
+import { memoryStore } from "../../../plugins/lib/memory-store.ts";
+import { fileStore } from "../../../plugins/state/mod.ts";
 import { timeout } from "../../../plugins/timeout.ts";
-import { UPSTREAM_CLOSED, UPSTREAM_ERROR } from "../../../plugins/upstreams/errors.ts";
-import { errorOf, textOf } from "../../_helpers/failure.ts";
-import { temporaryFolder } from "../../_helpers/temporary-folder.ts";
 import { deferred, plugin } from "../../core/_fixtures.ts";
+import { errorOf, textOf } from "../../support/failure.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { testClock } from "./_clock.ts";
 import { type Guarded, keyed, openBank } from "./_guarded.ts";
 
@@ -286,7 +288,7 @@ test("fault 42: of a result that is too large, its hash is kept; it is never mad
     bytes: JSON.stringify(large).length,
     digest: expect.stringMatching(/^[0-9a-f]{64}$/),
   });
-  expect(textOf(again)).toContain("too large to be kept");
+  expect(textOf(again)).toContain("too large to be stored");
   expect(effects).toHaveLength(1);
 });
 

@@ -6,10 +6,10 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { machineClock } from "../../../plugins/guard/clock.ts";
-import { idempotencyIn } from "../../../plugins/guard/mod.ts";
+import { createIdempotency } from "../../../plugins/guard/mod.ts";
+import { machineClock } from "../../../plugins/lib/clock.ts";
 import { fileStore } from "../../../plugins/state/mod.ts";
-import { temporaryFolder } from "../../_helpers/temporary-folder.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const built = fileURLToPath(new URL("../../../dist/plugins/guard/mod.js", import.meta.url));
 const file = fileURLToPath(new URL("./_worker.mjs", import.meta.url));
@@ -57,7 +57,7 @@ test("fault 40: of processes that are killed in the middle of calls, none ever h
 
   // All processes are gone: whatever has no end is unknown now, and there is no effect without a trace of it.
   const store = fileStore(join(folder, "state"));
-  const idempotency = idempotencyIn(store, { clock: machineClock() });
+  const idempotency = createIdempotency(store, { clock: machineClock() });
   const states: string[] = [];
   for (const { key, value } of await store.list("idempotency/")) {
     const { state } = await idempotency.begin({

@@ -1,23 +1,25 @@
 import { randomUUID } from "node:crypto";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { idempotencyIn, rates } from "../../../plugins/guard/mod.ts";
-import { thisProcess } from "../../../plugins/guard/owner.ts";
-import { memoryStore } from "../../../plugins/state/mod.ts";
+import type { SharedState } from "../../../core/services/state.ts";
+import { createIdempotency } from "../../../plugins/guard/mod.ts";
+import { thisProcess } from "../../../plugins/guard/process-identity.ts";
+import { memoryStore } from "../../../plugins/lib/memory-store.ts";
+import { rates } from "../../../plugins/rates.ts";
 import { type RedisStore, redisStore } from "../../../plugins/state/redis.ts";
-import { errorOf } from "../../_helpers/failure.ts";
-import { freePort, hasRedis, startRedis, type TestRedis } from "../../_helpers/redis.ts";
 import { idempotencyContract } from "../../contracts/idempotency.ts";
+import { errorOf } from "../../support/failure.ts";
+import { freePort, hasRedis, startRedis, type TestRedis } from "../../support/redis.ts";
 import { testClock } from "./_clock.ts";
 import { keyed, openBank } from "./_guarded.ts";
 
 const beginning = { key: "k", fingerprint: "f", deadlineMs: 60_000 };
 
 test("where many machines share a store, a call of another one is lost when its time is up, and not before", async () => {
-  const [store, clock] = [{ ...memoryStore(), manyMachines: true }, testClock()];
+  const [store, clock] = [{ ...memoryStore(), shared: {} as SharedState }, testClock()];
   const owner = { ...thisProcess(), boot: "of another machine", pid: 2 ** 22 + 1, started: "1" };
-  await idempotencyIn(store, { clock, owner }).begin(beginning);
-  const here = idempotencyIn(store, { clock });
+  await createIdempotency(store, { clock, owner }).begin(beginning);
+  const here = createIdempotency(store, { clock });
   expect(await here.begin(beginning)).toEqual({ state: "in progress" });
   clock.pass(60_000);
   expect(await here.begin(beginning)).toEqual({ state: "unknown" });
@@ -46,8 +48,8 @@ describe.skipIf(!hasRedis)("the guard on Redis (needs Redis)", () => {
   idempotencyContract("Redis", async () => {
     const [clock, prefix] = [testClock(), `${randomUUID()}:`];
     return {
-      idempotency: idempotencyIn(storeAt(redis.url, prefix, 5_000), { clock }),
-      another: idempotencyIn(storeAt(redis.url, prefix, 5_000), { clock }),
+      idempotency: createIdempotency(storeAt(redis.url, prefix, 5_000), { clock }),
+      another: createIdempotency(storeAt(redis.url, prefix, 5_000), { clock }),
       pass: clock.pass,
       setClock: clock.setClock,
     };
@@ -135,16 +137,14 @@ describe.skipIf(!hasRedis)("the guard on Redis (needs Redis)", () => {
     test("cannot count, a call that is not of low risk is told that its key was not used up", async () => {
       const lost = storeAt(`redis://127.0.0.1:${await freePort()}`);
       const { gateway, effects } = await openBank({
-        plugins: [rates({ limits, limiter: lost.limiter })],
+        plugins: [rates({ limits, limiter: lost.shared.limiter })],
       });
       const error = errorOf(await gateway.run(charge("key-0001")));
       expect(error).toMatchObject({
         code: "STATE_UNAVAILABLE",
         data: { sent: false, safe_new_key: true, suggestion: expect.stringContaining("not used up") },
       });
-      expect(error.message).toContain(
-        '"bank:charge" is not called: how often it was called cannot be counted now.',
-      );
+      expect(error.message).toContain('"bank:charge" is not called: its rate limit cannot be checked now.');
       expect(errorOf(await gateway.run(charge("key-0001"))).code).toBe("STATE_UNAVAILABLE");
       expect(effects).toEqual([]);
     });

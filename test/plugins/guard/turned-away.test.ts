@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { type JsonObject, textResult } from "../../../core/mod.ts";
-import { approvals } from "../../../plugins/approvals.ts";
+import { resultMeta } from "../../../core/services/policy.ts";
+import { approvals } from "../../../plugins/approvals/mod.ts";
 import { guard, requestMeta } from "../../../plugins/guard/mod.ts";
-import { resultMeta } from "../../../plugins/guard/request-meta.ts";
 import { fileStore, state } from "../../../plugins/state/mod.ts";
-import { errorOf } from "../../_helpers/failure.ts";
-import { temporaryFolder } from "../../_helpers/temporary-folder.ts";
 import { type Answer, json, type RestServer, restServer } from "../../fixtures/openapi/faulty-rest.ts";
-import { apiOf, type Opened, open } from "../upstreams/openapi/_open.ts";
+import { errorOf } from "../../support/failure.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { apiOf, type Opened, open } from "../openapi/_open.ts";
 import { keyed, openBank } from "./_guarded.ts";
 
 const paths = {

@@ -6,7 +6,7 @@ test("counters and histograms are written as Prometheus reads them", () => {
   const families = createFamilies(100);
   const calls = families.counter({ name: "calls_total", help: "Calls.\nAll of them.", labels: ["server"] });
   const took = families.histogram({ name: "took", help: "Took.", labels: [], buckets: [1, 2.5] });
-  families.reading({ name: "tools", help: "Tools.", type: "gauge", read: () => [{ value: 7 }] });
+  families.gauge({ name: "tools", help: "Tools.", type: "gauge", read: () => [{ value: 7 }] });
   calls.add(["a"]);
   calls.add(["a"], 2);
   calls.add(['b"\\\n']);

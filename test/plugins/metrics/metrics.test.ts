@@ -9,10 +9,12 @@ import {
   type Plugin,
   textResult,
 } from "../../../core/mod.ts";
+import { STATE_UNAVAILABLE } from "../../../core/services/state.ts";
 import { health } from "../../../plugins/health.ts";
+import { memoryStore } from "../../../plugins/lib/memory-store.ts";
 import { metrics } from "../../../plugins/metrics/mod.ts";
 import { overload } from "../../../plugins/overload.ts";
-import { memoryStore, STATE_UNAVAILABLE, state } from "../../../plugins/state/mod.ts";
+import { state } from "../../../plugins/state/mod.ts";
 import { ask, preset, served } from "../serve/_http.ts";
 import { by, onlyPeople } from "../serve/_people.ts";
 
@@ -33,7 +35,24 @@ async function opened(...plugins: Plugin[]): Promise<Gateway> {
   return gateway;
 }
 
-const text = (gateway: Gateway): Promise<string> => gateway.services.metrics?.text() ?? Promise.resolve("");
+/** Collects the metrics as a request of `/metrics` does. */
+async function text(gateway: Gateway): Promise<string> {
+  let sent = "";
+  const response = {
+    writeHead: () => response,
+    end: (body: string) => {
+      sent = body;
+    },
+  };
+  await gateway
+    .drivers("route")
+    .get("/metrics")
+    ?.handle({} as never, response as never, undefined, async () => ({}));
+  return sent;
+}
+
+const inFlight = async (gateway: Gateway): Promise<number> =>
+  Number(/^toolpipe_calls_in_flight (.*)$/m.exec(await text(gateway))?.[1]);
 
 describe("calls are counted", () => {
   test("by their server, how they ended, in which stage and who answered", async () => {
@@ -91,15 +110,15 @@ describe("calls are counted", () => {
     const inner: MetaTool = {
       name: "inner",
       inputSchema: object,
-      run: (_args, { gateway }) => {
-        inside = [...inside, gateway.services.metrics?.inFlight ?? -1];
+      run: async (_args, { gateway }) => {
+        inside = [...inside, await inFlight(gateway)];
         return textResult("");
       },
     };
     const gateway = await opened(localTools("t", { id: "t" }, [outer, inner]));
     await gateway.run({ tool: "t:outer" });
     expect(inside).toEqual([1]);
-    expect(gateway.services.metrics?.inFlight).toBe(0);
+    expect(await inFlight(gateway)).toBe(0);
   });
 
   test("with what the tools would cost, what is shown instead, and the load where it is known", async () => {

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../core/mod.ts";
+import type { ServerStatus } from "../../../core/services/servers.ts";
 import { offerOf, templateMatcher } from "../../../plugins/relay/offer.ts";
 import { tidyPrompt, tidyResource, tidyTemplate } from "../../../plugins/relay/tidy.ts";
-import type { ServerStatus } from "../../../plugins/upstreams/mod.ts";
 
 function server(
   name: string,

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { createWatches } from "../../../plugins/relay/watches.ts";
-import type { Upstreams } from "../../../plugins/upstreams/mod.ts";
+import type { Servers } from "../../../plugins/upstreams/mod.ts";
 
 /** Notes what servers are told to watch. */
 function noted(refuse = false) {
@@ -9,7 +9,7 @@ function noted(refuse = false) {
     if (refuse && uris.length > 0) throw new Error("It cannot be watched.");
     told.push([server, uris]);
   };
-  return { told, watches: createWatches(() => ({ watch }) as Partial<Upstreams> as Upstreams) };
+  return { told, watches: createWatches(() => ({ watch }) as Partial<Servers> as Servers) };
 }
 
 test("a server is told of each URI once, and when the last one leaves", async () => {

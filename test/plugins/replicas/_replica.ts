@@ -6,13 +6,14 @@ import {
   type JsonObject,
   type Plugin,
 } from "../../../core/mod.ts";
-import { approvals } from "../../../plugins/approvals.ts";
+import { approvals } from "../../../plugins/approvals/mod.ts";
 import { cache } from "../../../plugins/cache/mod.ts";
+import { mcp } from "../../../plugins/mcp/mod.ts";
 import { replicas } from "../../../plugins/replicas/mod.ts";
 import { sources } from "../../../plugins/sources/mod.ts";
 import { state } from "../../../plugins/state/mod.ts";
 import { upstreams } from "../../../plugins/upstreams/mod.ts";
-import { temporaryFolder } from "../../_helpers/temporary-folder.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 /** A replica within this process. */
 export interface TestReplica {
@@ -39,6 +40,7 @@ export async function openReplica(url: string, server: JsonObject): Promise<Test
       approvals(),
       cache(),
       sources({ sources: [], mcpServers: { s: server } }),
+      mcp(),
       upstreams({ useCache: true }),
       replicas(),
     ],

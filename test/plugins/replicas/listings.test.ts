@@ -1,10 +1,11 @@
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { createGateway } from "../../../core/mod.ts";
+import { memoryStore } from "../../../plugins/lib/memory-store.ts";
 import { replicas } from "../../../plugins/replicas/mod.ts";
-import { memoryStore, state } from "../../../plugins/state/mod.ts";
-import { failureOf } from "../../_helpers/failure.ts";
-import { hasRedis, startRedis, type TestRedis } from "../../_helpers/redis.ts";
+import { state } from "../../../plugins/state/mod.ts";
+import { failureOf } from "../../support/failure.ts";
+import { hasRedis, startRedis, type TestRedis } from "../../support/redis.ts";
 import { fixture, script } from "../upstreams/_fixtures.ts";
 import { openReplica } from "./_replica.ts";
 
@@ -13,7 +14,7 @@ const server = { command, args: [...args] };
 
 test("does nothing where the state is not shared", async () => {
   const gateway = await createGateway({ plugins: [state({ store: memoryStore() }), replicas()] });
-  expect(gateway.services.replicas).toBeUndefined();
+  expect(gateway.services.sessions).toBeUndefined();
   await gateway.close();
 });
 
@@ -35,10 +36,10 @@ describe.skipIf(!hasRedis)("what a server says (needs Redis)", () => {
   test("to one replica reaches the others, and is there for one that starts later", async () => {
     const one = await openReplica(redis.url, server);
     await expect.poll(() => one.tools().length, { timeout: 20_000 }).toBeGreaterThan(3);
-    await one.gateway.services.upstreams?.settled();
+    await one.gateway.services.servers?.settled();
     const other = await openReplica(redis.url, server);
     await expect.poll(() => other.tools(), { timeout: 20_000 }).toContain("change");
-    await other.gateway.services.upstreams?.settled();
+    await other.gateway.services.servers?.settled();
     expect((await one.gateway.run({ tool: "s:change" })).ok).toBe(true);
     await expect
       .poll(() => one.tools().some((name) => name.startsWith("extra-")), { timeout: 20_000 })
@@ -56,7 +57,7 @@ describe.skipIf(!hasRedis)("what a server says (needs Redis)", () => {
     ];
     for (const each of [one, other]) {
       await expect.poll(() => each.tools().length, { timeout: 20_000 }).toBeGreaterThan(3);
-      await each.gateway.services.upstreams?.settled();
+      await each.gateway.services.servers?.settled();
     }
     const admin = new Redis(redis.url);
     onTestFinished(() => admin.disconnect());
@@ -74,7 +75,7 @@ describe.skipIf(!hasRedis)("what a server says (needs Redis)", () => {
     const [one, other] = [await openReplica(first.url, server), await openReplica(first.url, server)];
     for (const each of [one, other]) {
       await expect.poll(() => each.tools().length, { timeout: 20_000 }).toBeGreaterThan(3);
-      await each.gateway.services.upstreams?.settled();
+      await each.gateway.services.servers?.settled();
     }
     await first.stop();
     await one.gateway.run({ tool: "s:change" });

@@ -6,7 +6,7 @@ import { definePreset, type MetaTool, textResult } from "../../../core/mod.ts";
 import { replicas } from "../../../plugins/replicas/mod.ts";
 import type { HttpServer } from "../../../plugins/serve/mod.ts";
 import { state } from "../../../plugins/state/mod.ts";
-import { hasRedis, startRedis, type TestRedis } from "../../_helpers/redis.ts";
+import { hasRedis, startRedis, type TestRedis } from "../../support/redis.ts";
 import { form } from "../serve/_asker.ts";
 import {
   allOf,
@@ -24,7 +24,7 @@ import { by, onlyPeople } from "../serve/_people.ts";
 const SESSION = "mcp-session-id";
 const asked = { protocolVersion: "2025-06-18", capabilities: { elicitation: {} } };
 
-describe.skipIf(!hasRedis)("a session of the older era (needs Redis)", () => {
+describe.skipIf(!hasRedis)("a session of a legacy client (needs Redis)", () => {
   let redis: TestRedis;
   let admin: Redis;
   beforeAll(async () => {
@@ -63,17 +63,17 @@ describe.skipIf(!hasRedis)("a session of the older era (needs Redis)", () => {
     const headers = await begin(one);
     for (const asked of [one, other, other])
       expect(await which(asked, headers)).toEqual([{ type: "text", text: "one" }]);
-    // The newer era has no sessions: whoever is asked answers.
+    // The modern protocol has no sessions: whoever is asked answers.
     const modern = await answerOf(askModern(other.url, "tools/call", { name: "which" }, { headers }));
     expect(modern).toMatchObject({ result: { content: [{ text: "other" }] } });
   });
 
-  test("a call that waits for a client of the newer era goes on where it waits, whoever the client comes back to", async () => {
+  test("a call that waits for a modern client goes on where it waits, whoever the client comes back to", async () => {
     const greet: MetaTool = {
       name: "greet",
       inputSchema: { type: "object" },
       async run(_, { gateway, call }) {
-        const answer = await gateway.services.clients?.of(call)?.ask("elicitation/create", form);
+        const answer = await gateway.services.clients?.get(call)?.ask("elicitation/create", form);
         return textResult(JSON.stringify(answer));
       },
     };

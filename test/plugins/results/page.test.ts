@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { endOfPage, whole } from "../../../plugins/results/_page.ts";
+import { alignToCharacter, findPageEnd } from "../../../plugins/results/page.ts";
 
 const text = fc.oneof(
   fc.string({ unit: "binary", maxLength: 300 }),
@@ -14,7 +14,7 @@ describe("the pages of a text", () => {
       fc.property(text, fc.integer({ min: 1, max: 64 }), (whole, maxBytes) => {
         const pages: string[] = [];
         for (let at = 0; at < whole.length; ) {
-          const end = endOfPage(whole, at, maxBytes);
+          const end = findPageEnd(whole, at, maxBytes);
           expect(end).toBeGreaterThan(at);
           pages.push(whole.slice(at, end));
           at = end;
@@ -33,19 +33,19 @@ describe("the pages of a text", () => {
   });
 
   test("end with a line where one ends near the end of the page", () => {
-    expect(endOfPage(`${"a".repeat(90)}\n${"b".repeat(90)}`, 0, 100)).toBe(91);
-    expect(endOfPage(`${"a".repeat(10)}\n${"b".repeat(90)}`, 0, 100)).toBe(100);
+    expect(findPageEnd(`${"a".repeat(90)}\n${"b".repeat(90)}`, 0, 100)).toBe(91);
+    expect(findPageEnd(`${"a".repeat(10)}\n${"b".repeat(90)}`, 0, 100)).toBe(100);
   });
 
   test("are one page where all of it fits", () => {
-    expect(endOfPage("a\nb", 0, 100)).toBe(3);
-    expect(endOfPage("", 0, 100)).toBe(0);
+    expect(findPageEnd("a\nb", 0, 100)).toBe(3);
+    expect(findPageEnd("", 0, 100)).toBe(0);
   });
 });
 
 test("a place between the halves of a character is before it", () => {
-  expect(whole("a😀b", 2)).toBe(1);
-  expect([0, 1, 3, 4, 99].map((at) => whole("a😀b", at))).toEqual([0, 1, 3, 4, 4]);
+  expect(alignToCharacter("a😀b", 2)).toBe(1);
+  expect([0, 1, 3, 4, 99].map((at) => alignToCharacter("a😀b", at))).toEqual([0, 1, 3, 4, 4]);
 });
 
 function isHigh(unit: string | undefined): boolean {

@@ -13,17 +13,19 @@ import {
   type ToolResult,
   textResult,
 } from "../../../core/mod.ts";
-import { approvals } from "../../../plugins/approvals.ts";
+import { requestMeta } from "../../../core/services/policy.ts";
+import { approvals } from "../../../plugins/approvals/mod.ts";
 import { audit, memorySink } from "../../../plugins/audit/mod.ts";
-import { type GuardOptions, guard, requestMeta } from "../../../plugins/guard/mod.ts";
+import { type GuardOptions, guard } from "../../../plugins/guard/mod.ts";
+import { mcp } from "../../../plugins/mcp/mod.ts";
 import { type RetryOptions, retry } from "../../../plugins/retry/mod.ts";
 import { sources } from "../../../plugins/sources/mod.ts";
 import { state } from "../../../plugins/state/mod.ts";
 import { timeout } from "../../../plugins/timeout.ts";
 import { upstreams } from "../../../plugins/upstreams/mod.ts";
-import { errorOf, textOf } from "../../_helpers/failure.ts";
-import { temporaryFolder } from "../../_helpers/temporary-folder.ts";
 import { hang } from "../../core/_fixtures.ts";
+import { errorOf, textOf } from "../../support/failure.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 interface Served {
   readonly gateway: Gateway;
@@ -284,11 +286,12 @@ async function crashing(tool: string, crashes: number): Promise<Crashing> {
       sources({ sources: [], mcpServers: { crashing: server } }),
       guard(),
       retry(),
+      mcp(),
       upstreams({ discover: "none" }),
     ],
   });
   onTestFinished(() => gateway.close());
-  await gateway.services.upstreams?.refresh();
+  await gateway.services.servers?.refresh();
   return {
     gateway,
     called: async () => (await readFile(file, "utf8")).split("\n").filter((line) => line !== ""),

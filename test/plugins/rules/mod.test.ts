@@ -9,8 +9,8 @@ import {
   textResult,
 } from "../../../core/mod.ts";
 import { type RulesOptions, rules } from "../../../plugins/rules/mod.ts";
-import { errorOf, failureOf } from "../../_helpers/failure.ts";
 import { plugin } from "../../core/_fixtures.ts";
+import { errorOf, failureOf } from "../../support/failure.ts";
 
 /** A server whose tools answer with their name. */
 function server(id: string, ...names: string[]): Plugin {

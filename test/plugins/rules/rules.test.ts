@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { compileRules, type ToolRule } from "../../../plugins/rules/mod.ts";
-import { failureOf } from "../../_helpers/failure.ts";
+import { failureOf } from "../../support/failure.ts";
 import { byTheProse } from "./_prose.ts";
 import { shortest } from "./_shortest.ts";
 

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Tool } from "../../../core/mod.ts";
-import { pack } from "../../../plugins/search/embedding/_bytes.ts";
-import { toUnit } from "../../../plugins/search/embedding/_vectors.ts";
-import { type VectorIndex, vectorIndex } from "../../../plugins/search/embedding/vector-index.ts";
+import { toUnit } from "../../../plugins/search/embedding/embedder.ts";
+import { packVector } from "../../../plugins/search/embedding/int8-vectors.ts";
+import { createVectorIndex, type VectorIndex } from "../../../plugins/search/embedding/vector-index.ts";
 import { tool } from "../../contracts/ranker.ts";
 
 /** Numbers that look random and are the same each time. */
@@ -28,27 +28,29 @@ function take(
   tools: readonly Tool[],
   vector: (each: Tool) => Float32Array,
 ): void {
-  for (const each of index.replace(server, tools)) index.fill(each, pack(vector(each)));
+  for (const each of index.replace(server, tools)) index.fill(each, packVector(vector(each)));
 }
 
 const numberOf = ({ name }: Tool): number => Number(name.slice(1));
 
 describe.each([false, true])("vectors as bytes (without WebAssembly: %s)", (plain) => {
   test.each([1, 3, 16, 65, 192, 384])("keep the direction they had, with %i dimensions", (dimensions) => {
-    const index = vectorIndex({ plain });
+    const index = createVectorIndex({ plain });
     const tools = Array.from({ length: 50 }, (_, place) => tool(`s:t${place}`));
     take(index, "s", tools, (each) => vectorOf(numberOf(each), dimensions));
     const query = vectorOf(1_000, dimensions);
-    const near = index.near(query);
+    const similarity = index.compare(query);
     for (const each of tools) {
       const exact = cosine(query, vectorOf(numberOf(each), dimensions));
-      expect(near.cosine(each)).toBeCloseTo(exact, 2);
-      expect(cosine(near.vector(each) ?? query, vectorOf(numberOf(each), dimensions))).toBeGreaterThan(0.999);
+      expect(similarity.cosine(each)).toBeCloseTo(exact, 2);
+      expect(cosine(similarity.vector(each) ?? query, vectorOf(numberOf(each), dimensions))).toBeGreaterThan(
+        0.999,
+      );
     }
   });
 
   test("find the very tools that comparing all of them finds, of equals the lower id", () => {
-    const index = vectorIndex({ plain });
+    const index = createVectorIndex({ plain });
     // Some have the same vector.
     const vector = (each: Tool): Float32Array => vectorOf(numberOf(each) % 300, 192);
     const tools = Array.from({ length: 500 }, (_, place) => tool(`s${place % 7}:t${place}`));
@@ -60,15 +62,15 @@ describe.each([false, true])("vectors as bytes (without WebAssembly: %s)", (plai
         vector,
       );
     for (let seed = 0; seed < 20; seed++) {
-      const near = index.near(vectorOf(5_000 + seed, 192));
+      const similarity = index.compare(vectorOf(5_000 + seed, 192));
       const all = tools
-        .map((each) => ({ tool: each, score: near.cosine(each) }))
+        .map((each) => ({ tool: each, score: similarity.cosine(each) }))
         .filter(({ score }) => score > 0)
         .sort((a, b) => b.score - a.score || (a.tool.id < b.tool.id ? -1 : 1));
-      for (const count of [0, 1, 10, 100, 1_000]) expect(near.best(count)).toEqual(all.slice(0, count));
+      for (const count of [0, 1, 10, 100, 1_000]) expect(similarity.best(count)).toEqual(all.slice(0, count));
       const own = all.filter((each) => each.tool.server === "s3");
-      expect(near.best(10, "s3")).toEqual(own.slice(0, 10));
-      expect(near.best(10, "nowhere")).toEqual([]);
+      expect(similarity.best(10, "s3")).toEqual(own.slice(0, 10));
+      expect(similarity.best(10, "nowhere")).toEqual([]);
     }
   });
 
@@ -77,7 +79,7 @@ describe.each([false, true])("vectors as bytes (without WebAssembly: %s)", (plai
     const update = fc.record({ server: fc.constantFrom("a", "b", "c"), numbers: list, same: fc.boolean() });
     fc.assert(
       fc.property(fc.array(update, { maxLength: 12 }), (updates) => {
-        const index = vectorIndex({ plain });
+        const index = createVectorIndex({ plain });
         const last = new Map<string, readonly Tool[]>();
         const known = new Map<string, Tool>();
         for (const { server, numbers, same } of updates) {
@@ -90,18 +92,18 @@ describe.each([false, true])("vectors as bytes (without WebAssembly: %s)", (plai
           last.set(server, tools);
           take(index, server, tools, (each) => vectorOf(numberOf(each), 32));
         }
-        const fresh = vectorIndex({ plain });
+        const fresh = createVectorIndex({ plain });
         for (const [server, tools] of last)
           take(fresh, server, tools, (each) => vectorOf(numberOf(each), 32));
         const query = vectorOf(777, 32);
-        expect(index.near(query).best(100)).toEqual(fresh.near(query).best(100));
+        expect(index.compare(query).best(100)).toEqual(fresh.compare(query).best(100));
         expect(index.size).toBe(fresh.size);
       }),
     );
   });
 
   test("of a tool that did not change are not asked for again", () => {
-    const index = vectorIndex({ plain });
+    const index = createVectorIndex({ plain });
     const [one, two] = [tool("s:t1"), tool("s:t2")];
     take(index, "s", [one], () => vectorOf(1, 8));
     expect(index.replace("s", [one, two])).toEqual([two]);
@@ -110,37 +112,37 @@ describe.each([false, true])("vectors as bytes (without WebAssembly: %s)", (plai
   });
 
   test("come only to tools that are still there, and only if they are like the others", () => {
-    const index = vectorIndex({ plain });
+    const index = createVectorIndex({ plain });
     const [one, other] = [tool("s:t1"), tool("s:t1")];
     index.replace("s", [one]);
-    index.fill(other, pack(vectorOf(1, 8)));
+    index.fill(other, packVector(vectorOf(1, 8)));
     expect(index.size).toBe(0);
-    index.fill(one, pack(vectorOf(1, 8)));
+    index.fill(one, packVector(vectorOf(1, 8)));
     index.replace("s", [other]);
-    index.fill(other, pack(vectorOf(1, 9)));
+    index.fill(other, packVector(vectorOf(1, 9)));
     expect([index.has(one), index.has(other), index.size]).toEqual([false, true, 0]);
   });
 
   test("of the first of two tools with one id count", () => {
-    const index = vectorIndex({ plain });
+    const index = createVectorIndex({ plain });
     const [one, two] = [tool("s:t1"), tool("s:t1")];
     take(index, "s", [one, two], (each) => vectorOf(each === one ? 1 : 2, 8));
     expect(
       index
-        .near(vectorOf(1, 8))
+        .compare(vectorOf(1, 8))
         .best(10)
         .map(({ tool: each }) => each === one),
     ).toEqual([true]);
     expect(index.replace("s", [])).toEqual([]);
-    expect(index.near(vectorOf(1, 8)).best(10)).toEqual([]);
+    expect(index.compare(vectorOf(1, 8)).best(10)).toEqual([]);
   });
 
   test("of zeros are found by nothing", () => {
-    const index = vectorIndex({ plain });
+    const index = createVectorIndex({ plain });
     take(index, "s", [tool("s:t1"), tool("s:t2")], (each) =>
       each.name === "t1" ? new Float32Array(8) : vectorOf(2, 8),
     );
-    expect(index.near(vectorOf(2, 8)).best(10)).toHaveLength(1);
-    expect(index.near(new Float32Array(8)).best(10)).toEqual([]);
+    expect(index.compare(vectorOf(2, 8)).best(10)).toHaveLength(1);
+    expect(index.compare(new Float32Array(8)).best(10)).toEqual([]);
   });
 });

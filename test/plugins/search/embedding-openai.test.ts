@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { GatewayError } from "../../../core/mod.ts";
-import { type OpenaiEmbedderOptions, openaiEmbedder } from "../../../plugins/search/embedding.ts";
+import { openaiEmbedder } from "../../../plugins/search/embedding/openai.ts";
+import type { OpenaiEmbedderOptions } from "../../../plugins/search/options.ts";
 import { testEmbedder } from "../../contracts/embedder.ts";
 import { tool } from "../../contracts/ranker.ts";
 import { type EmbeddingsServer, embeddingsServer, type Fault, status } from "./_embeddings-server.ts";

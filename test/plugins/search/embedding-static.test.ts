@@ -5,12 +5,12 @@ import { pathToFileURL } from "node:url";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { GatewayError, Tool } from "../../../core/mod.ts";
-import { toolvec, weightFile } from "../../../plugins/search/embedding/toolvec.ts";
+import { embeddingRanker } from "../../../plugins/search/embedding/ranker.ts";
+import { loadStaticModel, staticEmbedder, weightFile } from "../../../plugins/search/embedding/static.ts";
 import { wordHash } from "../../../plugins/search/embedding/words.ts";
-import { embeddingRanker, staticEmbedder } from "../../../plugins/search/embedding.ts";
-import { temporaryFolder } from "../../_helpers/temporary-folder.ts";
 import { testEmbedder } from "../../contracts/embedder.ts";
 import { take, tool } from "../../contracts/ranker.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 testEmbedder("static", async () => () => staticEmbedder());
 
@@ -24,7 +24,7 @@ const cosine = (a: Float32Array, b: Float32Array): number =>
   a.reduce((sum, value, index) => sum + value * (b[index] ?? Number.NaN), 0);
 
 describe("the weights that come with toolpipe", () => {
-  const model = toolvec();
+  const model = loadStaticModel();
 
   test.each(examples.queries.map((text, index) => [text, golden.queries[index] ?? ""]))(
     "give %j the vector that the training gives it",
@@ -64,7 +64,7 @@ describe("the weights that come with toolpipe", () => {
     fc.assert(
       fc.property(fc.lorem({ maxCount: 8 }), (text) => {
         const whole = model.query(text);
-        const parts = model.shares(text).map(({ vector }) => vector);
+        const parts = model.words(text).map(({ vector }) => vector);
         for (let index = 0; index < model.dimensions; index++) {
           const sum = parts.reduce((total, part) => total + (part[index] ?? Number.NaN), 0);
           expect(sum).toBeCloseTo(whole[index] ?? Number.NaN, 4);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { transformersEmbedder } from "../../../plugins/search/embedding.ts";
-import { temporaryFolder } from "../../_helpers/temporary-folder.ts";
+import { transformersEmbedder } from "../../../plugins/search/embedding/transformers.ts";
 import { testEmbedder } from "../../contracts/embedder.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 /** A package that answers as transformers.js does; the real one would download a model. */
 const standIn = `

@@ -1,18 +1,15 @@
 import * as v from "valibot";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { GatewayError, Tool } from "../../../core/mod.ts";
+import type { Embedder } from "../../../core/services/search.ts";
 import { createCache, fileStorage } from "../../../plugins/cache/mod.ts";
-import {
-  type Embedder,
-  embeddingOptions,
-  embeddingRanker,
-  embeddingVoice,
-  openaiEmbedder,
-  staticEmbedder,
-} from "../../../plugins/search/embedding.ts";
-import type { Asked } from "../../../plugins/search/voice.ts";
-import { temporaryFolder } from "../../_helpers/temporary-folder.ts";
+import { openaiEmbedder } from "../../../plugins/search/embedding/openai.ts";
+import { embeddingRanker, embeddingScorer } from "../../../plugins/search/embedding/ranker.ts";
+import { staticEmbedder } from "../../../plugins/search/embedding/static.ts";
+import { searchOptions } from "../../../plugins/search/options.ts";
+import type { QueryScores } from "../../../plugins/search/scorer.ts";
 import { take, testRanker, tool } from "../../contracts/ranker.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { embeddingsServer, status } from "./_embeddings-server.ts";
 
 testRanker("embedding", embeddingRanker, { byMeaning: true });
@@ -45,24 +42,25 @@ function slow(): { embedder: Embedder; release: () => void; asked: () => number 
   return { embedder, release, asked: () => asked };
 }
 
-const idsOf = (asked: Asked, count = 10): readonly string[] => asked.best(count).map((each) => each.tool.id);
+const idsOf = (asked: QueryScores, count = 10): readonly string[] =>
+  asked.best(count).map((each) => each.tool.id);
 
-describe("the voice of meaning", () => {
+describe("the scorer of meaning", () => {
   test("finds tools that share no word with the query", async () => {
-    const voice = embeddingVoice();
+    const scorer = embeddingScorer();
     for (const each of tools)
-      voice.update(
+      scorer.update(
         each.server,
         tools.filter(({ server }) => server === each.server),
       );
-    expect(idsOf(await voice.ask("will it rain tomorrow"))[0]).toBe("weather:forecast");
-    expect(idsOf(await voice.ask("write a message to my boss"))[0]).toBe("mail:send_mail");
+    expect(idsOf(await scorer.query("will it rain tomorrow"))[0]).toBe("weather:forecast");
+    expect(idsOf(await scorer.query("write a message to my boss"))[0]).toBe("mail:send_mail");
   });
 
   test("scores each tool as it ranks it, and a tool that it does not know 0", async () => {
-    const voice = embeddingVoice();
-    voice.update("files", tools.slice(0, 2));
-    const asked = await voice.ask("open a file");
+    const scorer = embeddingScorer();
+    scorer.update("files", tools.slice(0, 2));
+    const asked = await scorer.query("open a file");
     for (const { tool: each, score } of asked.best(10)) {
       expect(asked.score(each)).toBe(score);
       expect(asked.features(each)).toEqual({ cosine: score });
@@ -73,9 +71,9 @@ describe("the voice of meaning", () => {
   });
 
   test("tells which words of the query speak for a tool, the weightiest first", async () => {
-    const voice = embeddingVoice();
-    voice.update("weather", tools.slice(3));
-    const terms = (await voice.ask("weather in a city, please")).terms(tools[3] as Tool);
+    const scorer = embeddingScorer();
+    scorer.update("weather", tools.slice(3));
+    const terms = (await scorer.query("weather in a city, please")).terms(tools[3] as Tool);
     expect(terms[0]).toEqual({ term: "weather", field: "meaning", share: expect.closeTo(0.5, 0) });
     expect(terms.map(({ share }) => share)).toEqual(
       terms.map(({ share }) => share).toSorted((a, b) => b - a),
@@ -83,14 +81,14 @@ describe("the voice of meaning", () => {
   });
 
   test("gives the same scores after tools came and went as if they had never been there", async () => {
-    const [one, other] = [embeddingVoice(), embeddingVoice()];
+    const [one, other] = [embeddingScorer(), embeddingScorer()];
     one.update("mail", tools.slice(2, 3));
     one.update("files", tools.slice(0, 1));
     one.update("files", tools.slice(0, 2));
     one.update("mail", []);
     other.update("files", tools.slice(0, 2));
-    expect((await one.ask("a folder for files")).best(10)).toEqual(
-      (await other.ask("a folder for files")).best(10),
+    expect((await one.query("a folder for files")).best(10)).toEqual(
+      (await other.query("a folder for files")).best(10),
     );
   });
 });
@@ -125,12 +123,12 @@ describe("an embedder that takes its time", () => {
 
   test("does not embed tools that are gone", async () => {
     const { embedder, release } = slow();
-    const voice = embeddingVoice({ embedder });
-    voice.update("files", tools.slice(0, 2));
-    voice.update("files", tools.slice(1, 2));
+    const scorer = embeddingScorer({ embedder });
+    scorer.update("files", tools.slice(0, 2));
+    scorer.update("files", tools.slice(1, 2));
     release();
-    await vi.waitFor(async () => expect(idsOf(await voice.ask("read a file"))).not.toEqual([]));
-    expect(idsOf(await voice.ask("read a file"))).not.toContain("files:read_file");
+    await vi.waitFor(async () => expect(idsOf(await scorer.query("read a file"))).not.toEqual([]));
+    expect(idsOf(await scorer.query("read a file"))).not.toContain("files:read_file");
   });
 });
 
@@ -151,8 +149,11 @@ describe("an endpoint as embedder", () => {
     const { warnings, embedder, onTrouble } = await made();
     const ranker = embeddingRanker({ embedder, onTrouble });
     take(ranker, tools);
-    await vi.waitFor(async () =>
-      expect((await ranker.rank("weather forecast of a city")).hits[0]?.tool.id).toBe("weather:forecast"),
+    // The first request loads the HTTP client.
+    await vi.waitFor(
+      async () =>
+        expect((await ranker.rank("weather forecast of a city")).hits[0]?.tool.id).toBe("weather:forecast"),
+      { timeout: 10_000 },
     );
     expect(warnings).toEqual([]);
   });
@@ -182,24 +183,24 @@ describe("an endpoint as embedder", () => {
 
   test("that is broken for a query leaves the search without it, and says so", async () => {
     const { server, warnings, embedder, onTrouble } = await made();
-    const voice = embeddingVoice({ embedder, onTrouble });
-    voice.update("files", tools.slice(0, 2));
-    await vi.waitFor(async () => expect(idsOf(await voice.ask("a file"))).not.toEqual([]));
+    const scorer = embeddingScorer({ embedder, onTrouble });
+    scorer.update("files", tools.slice(0, 2));
+    await vi.waitFor(async () => expect(idsOf(await scorer.query("a file"))).not.toEqual([]));
     server.faults.push((response) => void response.end("{"));
-    const asked = await voice.ask("another file");
+    const asked = await scorer.query("another file");
     expect([asked.best(10), asked.score(tools[0] as Tool), warnings.length]).toEqual([[], 0, 1]);
     expect(asked.features(tools[0] as Tool)).toEqual({ cosine: 0 });
     // What was asked before is still known.
-    expect(idsOf(await voice.ask("a file"))).not.toEqual([]);
+    expect(idsOf(await scorer.query("a file"))).not.toEqual([]);
   });
 
   test("that changes the length of its vectors is not believed", async () => {
     const { server, warnings, embedder, onTrouble } = await made();
-    const voice = embeddingVoice({ embedder, onTrouble });
-    voice.update("files", tools.slice(0, 2));
-    await vi.waitFor(async () => expect(idsOf(await voice.ask("a file"))).not.toEqual([]));
+    const scorer = embeddingScorer({ embedder, onTrouble });
+    scorer.update("files", tools.slice(0, 2));
+    await vi.waitFor(async () => expect(idsOf(await scorer.query("a file"))).not.toEqual([]));
     server.change = (data) => data.map((each) => ({ ...each, embedding: [1, 2, 3] }));
-    expect(idsOf(await voice.ask("another file"))).toEqual([]);
+    expect(idsOf(await scorer.query("another file"))).toEqual([]);
     expect(warnings[0]?.message).toContain("a vector of 3 numbers in place of 64");
   });
 
@@ -241,7 +242,7 @@ describe("an endpoint as embedder", () => {
   });
 });
 
-describe("the options of the voice of meaning", () => {
+describe("the options of the scorer of meaning", () => {
   test.each<[unknown]>([
     [{}],
     [{ embedder: "static" }],
@@ -250,7 +251,7 @@ describe("the options of the voice of meaning", () => {
     [{ embedder: { type: "transformers", model: "Xenova/all-MiniLM-L6-v2" } }],
     [{ embedder: staticEmbedder() }],
   ])("take %j", (options) => {
-    expect(v.safeParse(embeddingOptions, options).success).toBe(true);
+    expect(v.safeParse(searchOptions, { embedding: options }).success).toBe(true);
   });
 
   test.each<[unknown]>([
@@ -262,6 +263,6 @@ describe("the options of the voice of meaning", () => {
     [{ embedder: null }],
     [{ model: "m" }],
   ])("refuse %j", (options) => {
-    expect(v.safeParse(embeddingOptions, options).success).toBe(false);
+    expect(v.safeParse(searchOptions, { embedding: options }).success).toBe(false);
   });
 });

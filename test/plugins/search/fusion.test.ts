@@ -1,25 +1,16 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { GatewayError, Tool } from "../../../core/mod.ts";
+import type { Embedder } from "../../../core/services/search.ts";
 import { readLabelledSet } from "../../../playground/labelled/labelled-set.ts";
-import { type Embedder, staticEmbedder } from "../../../plugins/search/embedding.ts";
-import { clausesOf } from "../../../plugins/search/fusion/clauses.ts";
-import { type FusionParts, fusionRanker, fusionReader } from "../../../plugins/search/fusion.ts";
-import { withHistory } from "../../../plugins/search/history.ts";
+import { staticEmbedder } from "../../../plugins/search/embedding/static.ts";
+import { splitClauses } from "../../../plugins/search/fusion/candidates.ts";
+import { type FusionParts, fusionRanker, fusionReader } from "../../../plugins/search/fusion/ranker.ts";
 import type { Hit, Ranker, RankOptions } from "../../../plugins/search/mod.ts";
 import { makeTools } from "../../bench/_search-tools.ts";
 import { take, testRanker, tool } from "../../contracts/ranker.ts";
 
 testRanker("fusion", fusionRanker, { byMeaning: true });
-testRanker(
-  "fusion with a history",
-  () => {
-    const used = Object.entries({ "jira:create_ticket": 0.9, "files:write_file": 0.5, "s:file_20": 0.8 });
-    const recall = (text: string): Map<string, number> => new Map(/file|issue/i.test(text) ? used : []);
-    return withHistory(fusionRanker(), { recall });
-  },
-  { byMeaning: true },
-);
 
 const { tools, queries, nothing } = await readLabelledSet();
 const servers = [...new Set(tools.map(({ server }) => server))];
@@ -107,7 +98,7 @@ describe("a fused ranking", () => {
     );
   });
 
-  test("begins with the tool whose very name is asked for, whichever voice is loudest", async () => {
+  test("begins with the tool whose very name is asked for, whichever scorer is loudest", async () => {
     const rankers = [
       ranker,
       ...(["keyword", "embedding", "tag"] as const).map((name) =>
@@ -151,8 +142,8 @@ describe("a fused ranking", () => {
     take({ name: "reader", update: reader.update, rank: () => ({ hits: [], nearest: [] }) }, tools);
     await fc.assert(
       fc.asyncProperty(query, async (text) => {
-        const { keyword, embedding, tag } = await reader.ask(text);
-        const hasScore = [keyword, embedding, tag].some((voice) => voice.best(1).length > 0);
+        const { keyword, embedding, tag } = await reader.query(text);
+        const hasScore = [keyword, embedding, tag].some((scorer) => scorer.best(1).length > 0);
         expect((await hitsOf(open, text)).length > 0).toBe(hasScore && text.trim() !== "");
       }),
     );
@@ -186,8 +177,8 @@ describe("a fused ranking", () => {
         let last = Number.POSITIVE_INFINITY;
         for (const { tool: found, why } of hits) {
           const candidate = candidates.find((each) => each.tool.id === found.id);
-          const sum = Object.values(why?.shares ?? {}).reduce((total, share) => total + share, 0);
-          expect(Object.keys(why?.shares ?? {}).sort()).toEqual(["embedding", "keyword", "tag"]);
+          const sum = Object.values(why?.scores ?? {}).reduce((total, share) => total + share, 0);
+          expect(Object.keys(why?.scores ?? {}).sort()).toEqual(["embedding", "keyword", "tag"]);
           expect(sum).toBeCloseTo(candidate?.score ?? Number.NaN, 9);
           for (const { share } of why?.terms ?? []) expect(share).toBeGreaterThan(0);
           if (candidate?.evidence().named) continue;
@@ -327,13 +318,13 @@ describe("an embedder that", () => {
 
 describe("clauses", () => {
   test("are the requests of a query that has several, and none of one that has not", () => {
-    expect(clausesOf("Read the file. Then mail it to Bob")).toEqual([
+    expect(splitClauses("Read the file. Then mail it to Bob")).toEqual([
       "Read the file.",
       "Then mail it to Bob",
     ]);
-    expect(clausesOf("list the files\nopen the first")).toEqual(["list the files", "open the first"]);
+    expect(splitClauses("list the files\nopen the first")).toEqual(["list the files", "open the first"]);
     for (const one of ["", " ", "read a file", "read.", "Read the file.", "a. b. c.", "\n\n\n"])
-      expect(clausesOf(one)).toEqual([]);
+      expect(splitClauses(one)).toEqual([]);
   });
 
   test("are few, short, and parts of the query, whatever it is", () => {
@@ -344,7 +335,7 @@ describe("clauses", () => {
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 60 }), (pieces) => {
         const text = pieces.join("");
-        const clauses = clausesOf(text);
+        const clauses = splitClauses(text);
         expect(clauses.length).toBeLessThanOrEqual(6);
         expect(clauses.length).not.toBe(1);
         expect(new Set(clauses).size).toBe(clauses.length);
@@ -363,7 +354,7 @@ describe("clauses", () => {
     ["sentences", "then do it. ".repeat(9_000)],
   ])("of 100 kB of %s are found at once", (_what, text) => {
     const began = performance.now();
-    expect(clausesOf(text).length).toBeLessThanOrEqual(6);
+    expect(splitClauses(text).length).toBeLessThanOrEqual(6);
     expect(performance.now() - began).toBeLessThan(10_000);
   });
 });

@@ -1,13 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Tool } from "../../../core/mod.ts";
-import {
-  createKeywordIndex,
-  keywordDefaults,
-  keywordFields,
-  keywordRanker,
-  keywordVoice,
-} from "../../../plugins/search/keyword.ts";
+import { createKeywordIndex } from "../../../plugins/search/keyword/index.ts";
+import { keywordRanker, keywordScorer } from "../../../plugins/search/keyword/ranker.ts";
+import { keywordDefaults, keywordFields } from "../../../plugins/search/options.ts";
 import { take, testRanker, tool } from "../../contracts/ranker.ts";
 
 testRanker("keywordRanker", keywordRanker);
@@ -139,7 +135,7 @@ describe("the explanation of a hit", () => {
     const ranker = keywordRanker();
     take(ranker, tools);
     expect((await ranker.rank("issue")).hits[0]).not.toHaveProperty("why");
-    expect((await ranker.rank("issue", { explain: true })).hits[0]?.why?.shares).toHaveProperty("keyword");
+    expect((await ranker.rank("issue", { explain: true })).hits[0]?.why?.scores).toHaveProperty("keyword");
   });
 
   test("names the words, where each was found and what it adds, the weightiest first", async () => {
@@ -159,7 +155,7 @@ describe("the explanation of a hit", () => {
   });
 });
 
-describe("as a voice of a fusion, it", () => {
+describe("as a scorer of a fusion, it", () => {
   const texts = fc.array(fc.constantFrom("read", "file", "create", "issue", "mail", "send", "list", "db"), {
     minLength: 1,
     maxLength: 6,
@@ -175,9 +171,9 @@ describe("as a voice of a fusion, it", () => {
     fc.assert(
       fc.property(catalog, texts, fc.integer({ min: 1, max: 20 }), (list, words, count) => {
         const tools = toTools(list);
-        const voice = keywordVoice();
-        take(voice as never, tools);
-        const asked = voice.ask(words.join(" "));
+        const scorer = keywordScorer();
+        take(scorer as never, tools);
+        const asked = scorer.query(words.join(" "));
         const expected = tools
           .map((each) => ({ tool: each, score: asked.score(each) }))
           .filter(({ score }) => score > 0)
@@ -194,9 +190,9 @@ describe("as a voice of a fusion, it", () => {
     fc.assert(
       fc.property(catalog, texts, (list, words) => {
         const tools = toTools(list);
-        const voice = keywordVoice();
-        take(voice as never, tools);
-        const asked = voice.ask(words.join(" "));
+        const scorer = keywordScorer();
+        take(scorer as never, tools);
+        const asked = scorer.query(words.join(" "));
         for (const each of [...tools, tool("no:where")]) {
           const features = asked.features(each);
           expect(Object.keys(features)).toEqual([
@@ -220,20 +216,20 @@ describe("as a voice of a fusion, it", () => {
   });
 
   test("knows nothing of a tool that is not there", () => {
-    const voice = keywordVoice();
-    voice.update("a", [tool("a:read")]);
-    expect(voice.ask("read").score(tool("b:read"))).toBe(0);
-    expect(voice.ask("read").terms(tool("b:read"))).toEqual([]);
+    const scorer = keywordScorer();
+    scorer.update("a", [tool("a:read")]);
+    expect(scorer.query("read").score(tool("b:read"))).toBe(0);
+    expect(scorer.query("read").terms(tool("b:read"))).toEqual([]);
   });
 
   test("answers by the tools as they are, even where they came after the query was read", () => {
-    const voice = keywordVoice();
-    voice.update("a", [tool("a:read_file")]);
-    const asked = voice.ask("read file");
+    const scorer = keywordScorer();
+    scorer.update("a", [tool("a:read_file")]);
+    const asked = scorer.query("read file");
     expect(asked.best(5).map((each) => each.tool.id)).toEqual(["a:read_file"]);
-    voice.update("b", [tool("b:read_file"), tool("b:write_file")]);
-    voice.update("a", []);
-    expect(asked.best(5)).toEqual(voice.ask("read file").best(5));
+    scorer.update("b", [tool("b:read_file"), tool("b:write_file")]);
+    scorer.update("a", []);
+    expect(asked.best(5)).toEqual(scorer.query("read file").best(5));
     expect(asked.best(5).map((each) => each.tool.id)).toEqual(["b:read_file", "b:write_file"]);
   });
 });
@@ -280,8 +276,8 @@ describe("an index", () => {
     "the",
     "list all v2",
   ];
-  const answers = (voice: ReturnType<typeof keywordVoice>): unknown =>
-    queries.map((query) => [voice.ask(query).best(100), voice.ask(query).best(3, "b")]);
+  const answers = (scorer: ReturnType<typeof keywordScorer>): unknown =>
+    queries.map((query) => [scorer.query(query).best(100), scorer.query(query).best(3, "b")]);
 
   test.each([
     ["as it comes", {}],
@@ -290,15 +286,15 @@ describe("an index", () => {
   ])("that has seen changes answers like one that never did, %s", (_what, options) => {
     fc.assert(
       fc.property(fc.array(change, { maxLength: 12 }), fc.boolean(), (changes, isAsked) => {
-        const changed = keywordVoice({}, createKeywordIndex(options));
+        const changed = keywordScorer({}, createKeywordIndex(options));
         const last = new Map<string, Tool[]>();
         for (const each of changes) {
           last.set(each.server, toolsOf(each));
           changed.update(each.server, last.get(each.server) ?? []);
           // Being asked puts it in order, so it must not matter when.
-          if (isAsked) changed.ask("read files").best(3);
+          if (isAsked) changed.query("read files").best(3);
         }
-        const fresh = keywordVoice();
+        const fresh = keywordScorer();
         for (const [server, tools] of [...last].sort(([a], [b]) => (a < b ? 1 : -1)))
           fresh.update(server, tools);
         expect(answers(changed)).toEqual(answers(fresh));
@@ -317,7 +313,7 @@ describe("an index", () => {
         const read = createKeywordIndex();
         for (const each of [...before, ...after])
           for (const index of [loaded, read]) index.update(each.server, toolsOf(each));
-        expect(answers(keywordVoice({}, loaded))).toEqual(answers(keywordVoice({}, read)));
+        expect(answers(keywordScorer({}, loaded))).toEqual(answers(keywordScorer({}, read)));
       }),
       { numRuns: 60 },
     );
@@ -337,23 +333,23 @@ describe("an index", () => {
     const index = createKeywordIndex();
     expect(index.load(older)).toBe(false);
     index.update("a", [tool("a:read_file", "Reads a file.")]);
-    expect(keywordVoice({}, index).ask("read").best(5)).toHaveLength(1);
+    expect(keywordScorer({}, index).query("read").best(5)).toHaveLength(1);
   });
 
   test("can be shared by searches that count in other ways", () => {
     const index = createKeywordIndex();
     index.update("a", [tool("a:mail", "Sends."), tool("a:send", "mail mail mail.")]);
-    const byName = keywordVoice({ weights: { summary: 0 } }, index);
-    const bySummary = keywordVoice({ weights: { name: 0 }, nameCoverage: 0 }, index);
+    const byName = keywordScorer({ weights: { summary: 0 } }, index);
+    const bySummary = keywordScorer({ weights: { name: 0 }, nameCoverage: 0 }, index);
     expect(
       byName
-        .ask("mail it")
+        .query("mail it")
         .best(5)
         .map((each) => each.tool.id),
     ).toEqual(["a:mail"]);
     expect(
       bySummary
-        .ask("mail it")
+        .query("mail it")
         .best(5)
         .map((each) => each.tool.id),
     ).toEqual(["a:send"]);
@@ -366,8 +362,8 @@ describe("an index", () => {
       index.ready();
     }
     expect(index.terms.size).toBeLessThan(300);
-    expect(keywordVoice({}, index).ask("word49x7").best(5)).toHaveLength(1);
-    expect(keywordVoice({}, index).ask("word48x7").best(5)).toHaveLength(0);
+    expect(keywordScorer({}, index).query("word49x7").best(5)).toHaveLength(1);
+    expect(keywordScorer({}, index).query("word48x7").best(5)).toHaveLength(0);
   });
 });
 

@@ -1,6 +1,14 @@
-import { describe, expect, test } from "vitest";
-import { createGateway, type Gateway, type Tool } from "../../../core/mod.ts";
+import { describe, expect, onTestFinished, test } from "vitest";
+import {
+  createGateway,
+  definePreset,
+  type Gateway,
+  loadConfig,
+  type Preset,
+  type Tool,
+} from "../../../core/mod.ts";
 import { type Ranker, search } from "../../../plugins/search/mod.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const inputSchema = { type: "object" };
 
@@ -107,9 +115,95 @@ test("two gateways do not share an index", async () => {
 });
 
 describe("the option ranker", () => {
-  test.each([[null], ["simpel"], [{}]])("cannot be %j", (ranker) => {
-    expect(() => search({ ranker: ranker as never })).toThrow(
-      /ranker: expected a ranker, or the name of one \(.*keyword, tag, simple\)/,
-    );
+  test.each([[null], [""], [{}]])("cannot be %j", (ranker) => {
+    expect(() => search({ ranker: ranker as never })).toThrow(/ranker(\.type)?: expected a/);
+  });
+});
+
+describe("a driver of a config", () => {
+  const ranker = (name: string): string => `
+    export default (options) => {
+      const servers = new Map();
+      return {
+        name: ${JSON.stringify(name)},
+        update: (server, tools) => void servers.set(server, tools),
+        rank: () => ({
+          hits: [...servers.values()].flat().map((tool) => ({ tool, relevance: options.relevance ?? 0.5 })),
+          nearest: [],
+        }),
+      };
+    };`;
+  const embedder = `
+    export default ({ name = "letters" }) => {
+      const vector = (text) => Float32Array.from([/a/.test(text) ? 1 : 0, /a/.test(text) ? 0 : 1]);
+      return {
+        name,
+        hash: name,
+        dimensions: 2,
+        isSync: true,
+        embedQueries: (texts) => texts.map(vector),
+        embedTools: (tools) => tools.map((tool) => vector(tool.name)),
+      };
+    };`;
+  const open = async (searchOptions: object): Promise<Gateway> => {
+    const folder = await temporaryFolder({
+      "toolpipe.config.json": JSON.stringify({ plugins: [], options: { search: searchOptions } }),
+      "my-ranker.mjs": ranker("mine"),
+      "my-embedder.mjs": embedder,
+    });
+    const preset = async (): Promise<Preset> =>
+      definePreset({ name: "small", plugins: [search()], tools: [] });
+    const config = await loadConfig({
+      presets: { small: preset },
+      preset: "small",
+      file: `${folder}/toolpipe.config.json`,
+    });
+    const gateway = await createGateway(config);
+    onTestFinished(() => gateway.close());
+    await gateway.catalog.replace({ id: "s" }, [
+      { name: "papa", inputSchema },
+      { name: "lolo", inputSchema },
+    ]);
+    return gateway;
+  };
+
+  test("is a ranker by its path", async () => {
+    const gateway = await open({ ranker: "./my-ranker.mjs" });
+    expect(await found(gateway, "anything")).toEqual(["s:papa", "s:lolo"]);
+  });
+
+  test("is a ranker by its path, with options of its own", async () => {
+    const gateway = await open({ ranker: { type: "./my-ranker.mjs", relevance: 0.25 } });
+    expect((await gateway.services.search?.("x"))?.hits[0]?.relevance).toBe(0.25);
+  });
+
+  test("is an embedder by its path, alone or with options", async () => {
+    for (const choice of ["./my-embedder.mjs", { type: "./my-embedder.mjs", name: "other" }]) {
+      const gateway = await open({ ranker: "embedding", embedding: { embedder: choice } });
+      expect((await found(gateway, "aaa"))?.[0]).toBe("s:papa");
+      expect((await found(gateway, "zzz"))?.[0]).toBe("s:lolo");
+    }
+  });
+
+  test("is one that another plugin registers", async () => {
+    const own = counting();
+    const gateway = await createGateway({
+      plugins: [
+        search({ ranker: "counting" }),
+        { name: "own", setup: (own_) => own_.register("ranker", "counting", () => own) },
+      ],
+    });
+    onTestFinished(() => gateway.close());
+    await gateway.catalog.replace({ id: "a" }, [{ name: "one", inputSchema }]);
+    expect(await found(gateway, "x")).toEqual(["a:one"]);
+    expect(own.updates).toEqual([["a", "one"]]);
+  });
+
+  test.each([
+    [{ ranker: "simpel" }, /There is no ranker "simpel"; did you mean "simple"\?/],
+    [{ ranker: "./missing.mjs" }, /missing\.mjs/],
+    [{ embedding: { embedder: "statik" } }, /There is no embedder "statik"; did you mean "static"\?/],
+  ])("that is not there ends the start: %j", async (options, message) => {
+    await expect(open(options)).rejects.toThrow(message);
   });
 });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Tool } from "../../../core/mod.ts";
-import { simpleRanker } from "../../../plugins/search/mod.ts";
+import { simpleRanker } from "../../../plugins/search/simple.ts";
 import { take, testRanker, tool } from "../../contracts/ranker.ts";
 
 testRanker("simpleRanker", simpleRanker);

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Tool } from "../../../core/mod.ts";
-import { tagRanker, tagVoice } from "../../../plugins/search/tag.ts";
+import { tagRanker, tagScorer } from "../../../plugins/search/tag.ts";
 import { take, testRanker, tool } from "../../contracts/ranker.ts";
 
 testRanker("tagRanker", tagRanker);
@@ -41,7 +41,7 @@ test("says which tags and servers it was", async () => {
   const ranker = tagRanker();
   take(ranker, tools);
   const { hits } = await ranker.rank("github version control", { explain: true });
-  expect(hits[0]?.why?.shares).toEqual({ tag: expect.any(Number) });
+  expect(hits[0]?.why?.scores).toEqual({ tag: expect.any(Number) });
   expect(hits[0]?.why?.terms.map(({ term, field }) => [term, field])).toEqual([
     ["github", "server"],
     ["version control", "tags"],
@@ -49,16 +49,16 @@ test("says which tags and servers it was", async () => {
   expect((await ranker.rank("sales")).hits[0]).not.toHaveProperty("why");
 });
 
-describe("as a voice of a fusion, it", () => {
+describe("as a scorer of a fusion, it", () => {
   test("gives a tool the same score alone and among the best", () => {
-    const voice = tagVoice();
-    take(voice as never, tools);
+    const scorer = tagScorer();
+    take(scorer as never, tools);
     const words = fc.array(
       fc.constantFrom("github", "version", "control", "reviews", "sales", "merge", "crm"),
     );
     fc.assert(
       fc.property(words, (query) => {
-        const asked = voice.ask(query.join(" "));
+        const asked = scorer.query(query.join(" "));
         for (const { tool: each, score } of asked.best(100)) expect(asked.score(each)).toBe(score);
         const left = tools.filter((each) => !asked.best(100).some((hit) => hit.tool === each));
         for (const each of left) expect(asked.score(each)).toBe(0);
@@ -67,9 +67,9 @@ describe("as a voice of a fusion, it", () => {
   });
 
   test("knows the same features of every tool", () => {
-    const voice = tagVoice();
-    take(voice as never, tools);
-    const asked = voice.ask("github reviews");
+    const scorer = tagScorer();
+    take(scorer as never, tools);
+    const asked = scorer.query("github reviews");
     for (const each of [...tools, tool("no:where")])
       expect(Object.keys(asked.features(each))).toEqual(["tags", "server", "named"]);
     expect(asked.features(tools[0] as Tool)).toEqual({ tags: 0.7, server: 1, named: 0 });

@@ -40,7 +40,7 @@ export function asker(script: Script = askName, readOnlyHint = true): Asker {
       inputSchema: { type: "object" },
       annotations: { readOnlyHint },
       async run(args, { gateway, call }) {
-        client = gateway.services.clients?.of(call);
+        client = gateway.services.clients?.get(call);
         if (!client) return textResult("nobody");
         try {
           const answer = await script(client, args);

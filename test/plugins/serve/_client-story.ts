@@ -5,7 +5,7 @@ import { Client as LegacyClient } from "@modelcontextprotocol/sdk/client/index.j
 import type { Transport as LegacyTransport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { ToolListChangedNotificationSchema } from "@modelcontextprotocol/sdk/types.js";
 import { expect, onTestFinished } from "vitest";
-import { temporaryFolder } from "../../_helpers/temporary-folder.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 
@@ -30,12 +30,15 @@ export interface Teller {
   changes(): number;
 }
 
-/** Clients of both SDKs and eras, each with what connects it until the test is over. */
+/** Clients of both SDKs and protocols, each with what connects it until the test is over. */
 export const tellers: readonly (readonly [which: string, connect: (way: Way) => Promise<Teller>])[] = [
   ["made with the older SDK", legacy],
-  ["made with the newer SDK that asks which era it is", (way) => modern(way, "auto")],
-  ["made with the newer SDK that knows only the newer era", (way) => modern(way, { pin: "2026-07-28" })],
-  ["made with the newer SDK that speaks the older era", (way) => modern(way, "legacy")],
+  ["made with the newer SDK that asks which protocol it is", (way) => modern(way, "auto")],
+  [
+    "made with the newer SDK that knows only the modern protocol",
+    (way) => modern(way, { pin: "2026-07-28" }),
+  ],
+  ["made with the newer SDK that speaks the legacy protocol", (way) => modern(way, "legacy")],
 ];
 
 async function legacy(way: Way): Promise<Teller> {

@@ -8,9 +8,9 @@ import {
   type Preset,
   textResult,
 } from "../../../core/mod.ts";
-import { type HttpOptions, type HttpServer, serveHttp } from "../../../plugins/serve/mod.ts";
+import { type HttpServer, type HttpServerOptions, serveHttp } from "../../../plugins/serve/mod.ts";
 
-/** What a request of the newer era says of itself. */
+/** What a modern request says of itself. */
 export const modernMeta = {
   "io.modelcontextprotocol/protocolVersion": "2026-07-28",
   "io.modelcontextprotocol/clientCapabilities": {},
@@ -19,7 +19,7 @@ export const modernMeta = {
 /** Serves a config until the test is over. */
 export async function served(
   config: Partial<LoadedConfig> = {},
-  options: HttpOptions = {},
+  options: HttpServerOptions = {},
 ): Promise<HttpServer> {
   const server = await serveHttp({ preset: preset([]), ...config }, options);
   onTestFinished(() => server.close({ drainMs: 0 }));
@@ -75,12 +75,12 @@ export function send(url: string, body: unknown, { headers = {}, signal }: Sendi
   });
 }
 
-/** Asks in the manner of the older era. */
+/** Asks as a legacy client. */
 export function ask(url: string, method: string, params: object = {}, sending?: Sending): Promise<Response> {
   return send(url, { jsonrpc: "2.0", id: 1, method, params }, sending);
 }
 
-/** Asks in the manner of the newer era. */
+/** Asks as a modern client. */
 export function askModern(
   url: string,
   method: string,
@@ -95,7 +95,7 @@ export function askModern(
   );
 }
 
-/** The headers that the newer era wants. */
+/** The headers that the modern protocol wants. */
 export function modernHeaders(method: string, name?: unknown): Record<string, string> {
   return {
     "mcp-protocol-version": "2026-07-28",

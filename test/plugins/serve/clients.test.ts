@@ -7,7 +7,7 @@ import { Client as LegacyClient } from "@modelcontextprotocol/sdk/client/index.j
 import { StdioClientTransport as LegacyTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { expect, test } from "vitest";
-import { temporaryFolder } from "../../_helpers/temporary-folder.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { homeOfEverything, tellers, tellStory } from "./_client-story.ts";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
@@ -38,7 +38,7 @@ test.each(tellers)(
   60_000,
 );
 
-test("a person is asked by way of a client of either era before something is deleted", async () => {
+test("a person is asked by way of a client of either protocol before something is deleted", async () => {
   const server = join(root, "node_modules/@modelcontextprotocol/server-memory/dist/index.js");
   const home = await temporaryFolder({});
   const config = {

@@ -2,8 +2,9 @@ import fc from "fast-check";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createGateway, definePreset, type JsonObject, localTools } from "../../../core/mod.ts";
 import { demo } from "../../../plugins/demo.ts";
-import { errorOf } from "../../_helpers/failure.ts";
-import { connected, faulty } from "../upstreams/_fixtures.ts";
+import { errorOf } from "../../support/failure.ts";
+import { connected } from "../mcp/_stdio.ts";
+import { faulty } from "../upstreams/_fixtures.ts";
 import { answerOf, ask, send, served } from "./_http.ts";
 import { connectStdio } from "./_stdio.ts";
 

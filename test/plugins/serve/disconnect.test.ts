@@ -69,66 +69,69 @@ const effects = [
 ] as const;
 
 describe.each([
-  ["older", ask],
-  ["newer", askModern],
-] as const)("fault 44: a client of the %s era that goes away in the middle of a call", (_era, asking) => {
-  test.each([
-    ["directly", "print", []],
-    ["through a tool of the gateway", "execute", [execute]],
-  ] as const)("of a tool that only reads, %s, has it cancelled", async (_how, name, tools) => {
-    const { plugin, calls } = press({ readOnlyHint: true });
-    const { sink, ...given } = config(plugin, tools);
-    const { url } = await served(given);
-    const gone = new AbortController();
-    const response = asking(url, "tools/call", { name }, { signal: gone.signal });
-    await until(() => calls.length === 1);
-    gone.abort();
-    await expect(response).rejects.toThrow();
-    await until(() => over(sink).length === 1 + tools.length);
-    expect(calls[0]?.signal.aborted).toBe(true);
-    expect(outcomes(sink)).toContain("press:print CANCELLED");
-  });
+  ["legacy", ask],
+  ["modern", askModern],
+] as const)(
+  "fault 44: a client of the %s protocol that goes away in the middle of a call",
+  (_protocol, asking) => {
+    test.each([
+      ["directly", "print", []],
+      ["through a tool of the gateway", "execute", [execute]],
+    ] as const)("of a tool that only reads, %s, has it cancelled", async (_how, name, tools) => {
+      const { plugin, calls } = press({ readOnlyHint: true });
+      const { sink, ...given } = config(plugin, tools);
+      const { url } = await served(given);
+      const gone = new AbortController();
+      const response = asking(url, "tools/call", { name }, { signal: gone.signal });
+      await until(() => calls.length === 1);
+      gone.abort();
+      await expect(response).rejects.toThrow();
+      await until(() => over(sink).length === 1 + tools.length);
+      expect(calls[0]?.signal.aborted).toBe(true);
+      expect(outcomes(sink)).toContain("press:print CANCELLED");
+    });
 
-  test.each(effects)(
-    "of a tool that %s, lets it finish, and it is recorded as it ends",
-    async (_what, hints) => {
-      for (const [name, tools] of [
-        ["print", []],
-        ["execute", [execute]],
-      ] as const) {
-        const { plugin, calls, answer } = press(hints);
-        const { sink, ...given } = config(plugin, tools);
-        const { url } = await served(given);
-        const gone = new AbortController();
-        const response = asking(url, "tools/call", { name }, { signal: gone.signal });
-        await until(() => calls.length === 1);
-        gone.abort();
-        await expect(response).rejects.toThrow();
-        // Another request is answered meanwhile, so that the going of the first has been noticed.
-        await (await asking(url, "tools/list")).text();
-        await new Promise((resolve) => setTimeout(resolve, 50));
-        expect(calls[0]?.signal.aborted).toBe(false);
-        expect(over(sink)).toEqual([]);
-        answer(textResult("printed"));
-        await until(() => over(sink).length === 1 + tools.length);
-        expect(outcomes(sink)).toEqual(["press:print ok", ...tools.map(() => "own:execute ok")]);
-      }
-    },
-  );
+    test.each(effects)(
+      "of a tool that %s, lets it finish, and it is recorded as it ends",
+      async (_what, hints) => {
+        for (const [name, tools] of [
+          ["print", []],
+          ["execute", [execute]],
+        ] as const) {
+          const { plugin, calls, answer } = press(hints);
+          const { sink, ...given } = config(plugin, tools);
+          const { url } = await served(given);
+          const gone = new AbortController();
+          const response = asking(url, "tools/call", { name }, { signal: gone.signal });
+          await until(() => calls.length === 1);
+          gone.abort();
+          await expect(response).rejects.toThrow();
+          // Another request is answered meanwhile, so that the going of the first has been noticed.
+          await (await asking(url, "tools/list")).text();
+          await new Promise((resolve) => setTimeout(resolve, 50));
+          expect(calls[0]?.signal.aborted).toBe(false);
+          expect(over(sink)).toEqual([]);
+          answer(textResult("printed"));
+          await until(() => over(sink).length === 1 + tools.length);
+          expect(outcomes(sink)).toEqual(["press:print ok", ...tools.map(() => "own:execute ok")]);
+        }
+      },
+    );
 
-  test("has it recorded as cancelled where the gateway closes before it ends", async () => {
-    const { plugin, calls } = press({});
-    const { sink, ...given } = config(plugin, []);
-    const server = await served(given);
-    const gone = new AbortController();
-    const response = asking(server.url, "tools/call", { name: "print" }, { signal: gone.signal });
-    await until(() => calls.length === 1);
-    gone.abort();
-    await expect(response).rejects.toThrow();
-    await server.close({ drainMs: 20 });
-    expect(outcomes(sink)).toEqual(["press:print CLOSED"]);
-  });
-});
+    test("has it recorded as cancelled where the gateway closes before it ends", async () => {
+      const { plugin, calls } = press({});
+      const { sink, ...given } = config(plugin, []);
+      const server = await served(given);
+      const gone = new AbortController();
+      const response = asking(server.url, "tools/call", { name: "print" }, { signal: gone.signal });
+      await until(() => calls.length === 1);
+      gone.abort();
+      await expect(response).rejects.toThrow();
+      await server.close({ drainMs: 20 });
+      expect(outcomes(sink)).toEqual(["press:print CLOSED"]);
+    });
+  },
+);
 
 describe("fault 44: a client that takes its request back", () => {
   const cancelled = { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 1 } };

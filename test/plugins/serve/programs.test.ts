@@ -3,8 +3,8 @@ import { delimiter, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../core/mod.ts";
-import { startServe, toolpipeCommand } from "../../_helpers/start-serve.ts";
-import { temporaryFolder, writeFiles } from "../../_helpers/temporary-folder.ts";
+import { startServe, toolpipeCommand } from "../../support/start-serve.ts";
+import { temporaryFolder, writeFiles } from "../../support/temporary-folder.ts";
 
 // The `node_modules` that has a Node 24 and the two programs: what they need is newer than what we run on, and none
 // of it must come before our own `node`.
@@ -127,8 +127,8 @@ async function serve(args: readonly string[], env: NodeJS.ProcessEnv): Promise<s
 }
 
 describe.skipIf(!programs).each<[string, "stdio" | "http", Program]>([
-  ["the MCP Inspector, newer era, stdio", "stdio", inspector("modern")],
-  ["the MCP Inspector, older era, Streamable HTTP", "http", inspector("legacy")],
+  ["the MCP Inspector, modern protocol, stdio", "stdio", inspector("modern")],
+  ["the MCP Inspector, legacy protocol, Streamable HTTP", "http", inspector("legacy")],
   ["mcporter, stdio", "stdio", mcporter],
   ["mcporter, Streamable HTTP", "http", mcporter],
 ])("%s (needs Node 24 with mcporter and the MCP Inspector)", (_name, transport, program) => {

@@ -40,7 +40,7 @@ const slow = definePreset({
   ],
 });
 
-describe("a client of the older era", () => {
+describe("a legacy client", () => {
   test.each(["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"])(
     "agrees on %s",
     async (protocolVersion) => {
@@ -55,7 +55,7 @@ describe("a client of the older era", () => {
     },
   );
 
-  test("that wants a version nobody knows is offered the newest one of its era", async () => {
+  test("that wants a version nobody knows is offered the newest one of its protocol", async () => {
     const client = await connect();
     const { result } = await client.request("initialize", { protocolVersion: "2099-01-01" });
     expect(result).toMatchObject({ protocolVersion: "2025-11-25" });
@@ -115,7 +115,7 @@ describe("a client of the older era", () => {
   });
 });
 
-describe("a client of the newer era", () => {
+describe("a modern client", () => {
   test("discovers the server, and every result says what it is and who made it", async () => {
     const client = await connect({ preset: slow });
     const who = { "io.modelcontextprotocol/serverInfo": { name: "toolpipe", version: expect.any(String) } };

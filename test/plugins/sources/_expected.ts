@@ -1,4 +1,4 @@
-import type { ServerConfig } from "../../../plugins/sources/server-config.ts";
+import type { ServerConfig } from "../../../core/services/sources.ts";
 
 /** What a client's file holds and where the client keeps it. */
 export interface Importer {

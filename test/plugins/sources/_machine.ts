@@ -1,10 +1,9 @@
 import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { Collected, Machine, ServerConfig } from "../../../core/services/sources.ts";
 import { clients } from "../../../plugins/sources/clients.ts";
-import { type Collected, collect } from "../../../plugins/sources/collect.ts";
-import type { Machine } from "../../../plugins/sources/machine.ts";
-import type { ServerConfig } from "../../../plugins/sources/server-config.ts";
-import { temporaryFolder, writeFiles } from "../../_helpers/temporary-folder.ts";
+import { collect } from "../../../plugins/sources/collect.ts";
+import { temporaryFolder, writeFiles } from "../../support/temporary-folder.ts";
 
 /** The systems whose path layouts are told apart. */
 export const platforms = ["linux", "darwin", "win32"] as const;

@@ -7,7 +7,7 @@ import { describe, expect, test } from "vitest";
 import { clients } from "../../../plugins/sources/clients.ts";
 import { collect } from "../../../plugins/sources/collect.ts";
 import { fileSource, inlineSource } from "../../../plugins/sources/custom.ts";
-import { temporaryFolder, writeFiles } from "../../_helpers/temporary-folder.ts";
+import { temporaryFolder, writeFiles } from "../../support/temporary-folder.ts";
 import { byName, collectFrom, machineWith, mcpServers } from "./_machine.ts";
 
 const codes = ({ warnings }: { warnings: readonly { code: string }[] }): string[] =>

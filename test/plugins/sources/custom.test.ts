@@ -1,9 +1,9 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: variables are texts here until a server is connected
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { fromServerJson } from "../../../plugins/lib/server-entry/server-json.ts";
 import { collect } from "../../../plugins/sources/collect.ts";
 import { fileSource, inlineSource } from "../../../plugins/sources/custom.ts";
-import { fromServerJson } from "../../../plugins/sources/server-json.ts";
 import { http, stdio } from "./_expected.ts";
 import { byName, fixture, machineWith, mcpServers } from "./_machine.ts";
 

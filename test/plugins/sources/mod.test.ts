@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createGateway } from "../../../core/mod.ts";
 import { clientNames, type Machine, type SourcesOptions, sources } from "../../../plugins/sources/mod.ts";
-import { writeFiles } from "../../_helpers/temporary-folder.ts";
+import { writeFiles } from "../../support/temporary-folder.ts";
 import { fixture, machineWith, mcpServers } from "./_machine.ts";
 
 async function collected(options: SourcesOptions & { machine: Machine }) {

@@ -2,10 +2,10 @@
 import { join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { expandConnection } from "../../../plugins/lib/server-entry/expand.ts";
 import { clients } from "../../../plugins/sources/clients.ts";
 import { collect } from "../../../plugins/sources/collect.ts";
-import { expandConnection } from "../../../plugins/sources/expand.ts";
-import { writeFiles } from "../../_helpers/temporary-folder.ts";
+import { writeFiles } from "../../support/temporary-folder.ts";
 import { machineWith } from "./_machine.ts";
 
 const CANARY = "canary-5f3a9c";

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { fileStore, type StateStore } from "../../../plugins/state/mod.ts";
-import { failureOf } from "../../_helpers/failure.ts";
-import { temporaryFolder } from "../../_helpers/temporary-folder.ts";
 import { stateStoreContract } from "../../contracts/state-store.ts";
+import { failureOf } from "../../support/failure.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { workerCommand } from "./_worker.ts";
 
 stateStoreContract("file", async () => fileStore(await temporaryFolder()));
@@ -238,7 +238,7 @@ describe("what a process leaves that ends in the middle", () => {
   async function withOrphan(change: (text: string) => string): Promise<{ folder: string; orphan: string }> {
     const folder = await temporaryFolder();
     await fileStore(folder).setIfAbsent("g/a", { n: 1 });
-    const { writeRecord } = await import("../../../plugins/state/_record.ts");
+    const { writeRecord } = await import("../../../plugins/state/record.ts");
     const version = "e".repeat(32);
     const present = (await fileStore(folder).get("g/a"))?.version;
     const orphan = join(folder, "g", "values", `${version}.txt`);

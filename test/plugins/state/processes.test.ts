@@ -1,12 +1,12 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readdir, readFile, realpath, rm } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, realpath } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { beforeAll, describe, expect, test } from "vitest";
 import { fileStore } from "../../../plugins/state/mod.ts";
-import { temporaryFolder } from "../../_helpers/temporary-folder.ts";
+import { removeFolder, temporaryFolder } from "../../support/temporary-folder.ts";
 import { workerCommand } from "./_worker.ts";
 
 interface Worker {
@@ -64,7 +64,7 @@ async function together(count: number, folder: string, act: string, number: numb
 beforeAll(async () => {
   cache = await mkdtemp(join(await realpath(tmpdir()), "toolpipe-worker-"));
   await start(cache, "none").ended;
-  return () => rm(cache, { recursive: true, force: true });
+  return () => removeFolder(cache);
 });
 
 describe("several processes on one folder", () => {

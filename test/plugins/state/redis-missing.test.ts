@@ -1,7 +1,7 @@
 import { expect, test, vi } from "vitest";
 import { createGateway } from "../../../core/mod.ts";
 import { state } from "../../../plugins/state/mod.ts";
-import { failureOf } from "../../_helpers/failure.ts";
+import { failureOf } from "../../support/failure.ts";
 
 vi.mock("ioredis", () => {
   throw new Error("Cannot find package 'ioredis'");

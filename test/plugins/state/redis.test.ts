@@ -3,16 +3,16 @@ import { join } from "node:path";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { createGateway, definePlugin, loadConfig } from "../../../core/mod.ts";
-import { redisLimiter } from "../../../plugins/state/_redis-limiter.ts";
-import { redisLink } from "../../../plugins/state/_redis-link.ts";
 import { state } from "../../../plugins/state/mod.ts";
 import { type RedisStore, redisStore } from "../../../plugins/state/redis.ts";
+import { openRedisConnection } from "../../../plugins/state/redis-connection.ts";
+import { redisLimiter } from "../../../plugins/state/redis-limiter.ts";
 import { presets } from "../../../presets/mod.ts";
-import { failureOf } from "../../_helpers/failure.ts";
-import { freePort, hasRedis, startRedis, type TestRedis } from "../../_helpers/redis.ts";
-import { temporaryFolder } from "../../_helpers/temporary-folder.ts";
 import { rateLimiterContract } from "../../contracts/rate-limiter.ts";
 import { stateStoreContract } from "../../contracts/state-store.ts";
+import { failureOf } from "../../support/failure.ts";
+import { freePort, hasRedis, startRedis, type TestRedis } from "../../support/redis.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 describe.skipIf(!hasRedis)("state in Redis (needs Redis)", () => {
   let redis: TestRedis;
@@ -37,10 +37,10 @@ describe.skipIf(!hasRedis)("state in Redis (needs Redis)", () => {
   stateStoreContract("Redis", async () => store());
   rateLimiterContract("Redis", async () => {
     let now = 1_700_000_000_000;
-    const link = redisLink({ url: redis.url, timeoutMs: 5_000 });
-    open.push(link);
+    const connection = openRedisConnection({ url: redis.url, timeoutMs: 5_000 });
+    open.push(connection);
     return {
-      limiter: redisLimiter(link, `${randomUUID()}:`, () => now),
+      limiter: redisLimiter(connection, `${randomUUID()}:`, () => now),
       pass(ms) {
         now += ms;
       },
@@ -53,7 +53,7 @@ describe.skipIf(!hasRedis)("state in Redis (needs Redis)", () => {
     open.push(one, other);
     const bucket = [{ name: "b", limit: 5, perMs: 3_600_000 }];
     const taken = await Promise.all(
-      Array.from({ length: 20 }, (_, index) => (index % 2 ? one : other).limiter.take(bucket)),
+      Array.from({ length: 20 }, (_, index) => (index % 2 ? one : other).shared.limiter.take(bucket)),
     );
     expect(taken.filter(({ ok }) => ok)).toHaveLength(5);
     expect(taken.find(({ ok }) => !ok)?.retryAfterMs).toBeGreaterThan(600_000);

@@ -12,15 +12,18 @@ import {
   localTools,
   type MetaTool,
   type Plugin,
+  type PluginGateway,
   textResult,
 } from "../../../core/mod.ts";
-import { approvals } from "../../../plugins/approvals.ts";
+import { approvals } from "../../../plugins/approvals/mod.ts";
+import { memoryStore } from "../../../plugins/lib/memory-store.ts";
+import { mcp } from "../../../plugins/mcp/mod.ts";
+import { openapi } from "../../../plugins/openapi/mod.ts";
 import { sources } from "../../../plugins/sources/mod.ts";
-import { memoryStore, state } from "../../../plugins/state/mod.ts";
+import { state } from "../../../plugins/state/mod.ts";
 import { type TelemetryOptions, telemetry, traceContextIn } from "../../../plugins/telemetry/mod.ts";
 import { upstreams } from "../../../plugins/upstreams/mod.ts";
-import { openapi } from "../../../plugins/upstreams/openapi/mod.ts";
-import { temporaryFolder } from "../../_helpers/temporary-folder.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { ask, askModern, preset, served } from "../serve/_http.ts";
 import { script } from "../upstreams/_fixtures.ts";
 import { registerSdk } from "./_otel.ts";
@@ -43,7 +46,7 @@ function probe(): { readonly plugin: Plugin; readonly seen: unknown[] } {
     name: "look",
     inputSchema: object,
     run: (_args, { call, gateway }) => {
-      seen.push(gateway.services.telemetry?.contextOf(call));
+      seen.push(gateway.services.telemetry?.getContext(call));
       return textResult("");
     },
   };
@@ -101,7 +104,9 @@ describe("a call is told to OpenTelemetry", () => {
   });
 
   test("without the API no hook is there that could cost a call anything", async () => {
-    const hooks = await telemetry({ api: async () => undefined }).setup({ services: {} } as Gateway);
+    const hooks = await telemetry({ api: async () => undefined }).setup({
+      provide() {},
+    } as unknown as PluginGateway);
     expect(hooks).toBeUndefined();
   });
 
@@ -151,9 +156,10 @@ describe("trace context", () => {
       state({ store: memoryStore() }),
       approvals(),
       sources({ mcpServers: { one: { command, args } } }),
+      mcp(),
       upstreams(),
     );
-    await gateway.services.upstreams?.settled();
+    await gateway.services.servers?.settled();
     const settled = await gateway.run({ tool: "one:meta", meta: { ...incoming, other: 1 } });
     const sent = JSON.parse(String(settled.result?.content[0]?.["text"])) as JsonObject;
     expect(sent).toMatchObject({ other: 1, traceparent: `00-${traceId}-${spans.at(-1)?.spanId}-01` });

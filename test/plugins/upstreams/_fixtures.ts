@@ -4,12 +4,7 @@ import { dirname, join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import type { ToolResult } from "../../../core/mod.ts";
-import type { StdioConnection } from "../../../plugins/sources/server-config.ts";
-import {
-  type ConnectStdioOptions,
-  connectStdio,
-  type StdioUpstream,
-} from "../../../plugins/upstreams/connect-stdio.ts";
+import type { StdioConnection } from "../../../core/services/sources.ts";
 
 const require = createRequire(import.meta.url);
 
@@ -36,15 +31,6 @@ export function installed(name: string, ...args: string[]): StdioConnection {
   const { bin } = require(join(folder, "package.json")) as { bin: string | Record<string, string> };
   const file = typeof bin === "string" ? bin : Object.values(bin)[0];
   return script(join(folder, file ?? ""), ...args);
-}
-
-/** Connects, and closes when the block of the caller ends. */
-export async function connected(
-  connection: StdioConnection,
-  options: Partial<ConnectStdioOptions> = {},
-): Promise<StdioUpstream & AsyncDisposable> {
-  const upstream = await connectStdio(connection, { name: "test", ...options });
-  return { ...upstream, [Symbol.asyncDispose]: () => upstream.close() };
 }
 
 /** The text of a result. */

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { createGateway, type Gateway, type Progress, type SettledCall } from "../../../core/mod.ts";
 import { audit, memorySink } from "../../../plugins/audit/mod.ts";
-import { anygpt } from "../../../presets/anygpt.ts";
-import { errorOf, jsonOf, textOf } from "../../_helpers/failure.ts";
+import { anygpt } from "../../../presets/anygpt/mod.ts";
+import { errorOf, jsonOf, textOf } from "../../support/failure.ts";
 import { fixture, installed, isAlive, script } from "./_fixtures.ts";
 
 // One gateway for all tests, as a person has it: with servers of several vendors, on both lines of the SDK.
@@ -50,7 +50,7 @@ beforeAll(async () => {
   await mkdir(join(folder, "shared"));
   await writeFile(join(folder, "shared", "note.txt"), "a line of text\n");
   gateway = await openAnygpt();
-  await gateway.services.upstreams?.settled();
+  await gateway.services.servers?.settled();
 }, 30_000);
 
 afterAll(async () => {
@@ -64,7 +64,7 @@ function run(tool: string, args: object = {}): Promise<SettledCall> {
 }
 
 test("all of them are connected, with every tool", () => {
-  const rows = gateway.services.upstreams?.statuses().map(({ name, status, reason, listing }) => ({
+  const rows = gateway.services.servers?.statuses().map(({ name, status, reason, listing }) => ({
     name,
     status,
     reason,
@@ -190,8 +190,8 @@ test.skipIf(process.platform !== "linux")(
 
     gateway = await openAnygpt();
     expect(gateway.catalog.tools().map(({ id, description }) => [id, description])).toEqual(first);
-    await gateway.services.upstreams?.settled();
-    expect(gateway.services.upstreams?.statuses().map(({ status }) => status)).toEqual(
+    await gateway.services.servers?.settled();
+    expect(gateway.services.servers?.statuses().map(({ status }) => status)).toEqual(
       Array(7).fill("disconnected"),
     );
     expect(await childPids()).toEqual([]);

@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { createStorage, type Driver } from "unstorage";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { type Cache, createCache, fileStorage } from "../../../plugins/cache/mod.ts";
-import { createSnapshot, type Remembered } from "../../../plugins/upstreams/snapshot.ts";
-import { temporaryFolder } from "../../_helpers/temporary-folder.ts";
+import { type CachedListing, createSnapshot } from "../../../plugins/upstreams/snapshot.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 afterEach(() => void vi.useRealTimers());
 
@@ -14,7 +14,7 @@ function neverTroubled(cause: unknown): void {
 }
 
 /** What is remembered of a server with one tool. */
-function remembered(tool: string, savedAt: number = Date.now()): Remembered {
+function remembered(tool: string, savedAt: number = Date.now()): CachedListing {
   return {
     hash: `hash of ${tool}`,
     savedAt,
@@ -26,7 +26,7 @@ function remembered(tool: string, savedAt: number = Date.now()): Remembered {
       resourceTemplates: [],
       prompts: [{ name: "greet" }],
     },
-    prior: { era: "legacy", protocolVersion: "2025-06-18", at: "2026-01-01T00:00:00.000Z" },
+    prior: { protocol: "legacy", protocolVersion: "2025-06-18", at: "2026-01-01T00:00:00.000Z" },
   };
 }
 
@@ -41,8 +41,8 @@ describe("the snapshot", () => {
     const open = await folderOf();
     const [a, b] = [remembered("a"), remembered("b")];
     const snapshot = createSnapshot(await open(), "config");
-    snapshot.keep("one", a);
-    snapshot.keep("two", b);
+    snapshot.set("one", a);
+    snapshot.set("two", b);
     await snapshot.flush();
     expect(await createSnapshot(await open(), "config").load()).toEqual(
       new Map([
@@ -55,12 +55,12 @@ describe("the snapshot", () => {
   test("keeps what another start remembered and this one has not asked", async () => {
     const open = await folderOf();
     const first = createSnapshot(await open(), "config");
-    first.keep("one", remembered("a"));
-    first.keep("two", remembered("b"));
+    first.set("one", remembered("a"));
+    first.set("two", remembered("b"));
     await first.flush();
     const second = createSnapshot(await open(), "config");
     await second.load();
-    second.keep("two", remembered("c"));
+    second.set("two", remembered("c"));
     await second.flush();
     const found = await createSnapshot(await open(), "config").load();
     expect([...found].map(([name, { hash }]) => [name, hash])).toEqual([
@@ -72,8 +72,8 @@ describe("the snapshot", () => {
   test("of two configs, neither sees nor overwrites the other's", async () => {
     const open = await folderOf();
     const [one, two] = [createSnapshot(await open(), "/a.json"), createSnapshot(await open(), "/b.json")];
-    one.keep("server", remembered("a"));
-    two.keep("server", remembered("b"));
+    one.set("server", remembered("a"));
+    two.set("server", remembered("b"));
     await Promise.all([one.flush(), two.flush()]);
     const hashOf = async (owner: string) =>
       (await createSnapshot(await open(), owner).load()).get("server")?.hash;
@@ -89,7 +89,7 @@ describe("the snapshot", () => {
     let writes = 0;
     const cache = { get: async () => undefined, set: async () => void writes++ };
     const snapshot = createSnapshot(cache, "config");
-    for (let index = 0; index < 50; index++) snapshot.keep(`server ${index}`, remembered("a"));
+    for (let index = 0; index < 50; index++) snapshot.set(`server ${index}`, remembered("a"));
     await vi.advanceTimersByTimeAsync(999);
     expect(writes).toBe(0);
     await vi.advanceTimersByTimeAsync(1);
@@ -97,7 +97,7 @@ describe("the snapshot", () => {
     await vi.advanceTimersByTimeAsync(60_000);
     await snapshot.flush();
     expect(writes).toBe(1);
-    snapshot.keep("server", remembered("b"));
+    snapshot.set("server", remembered("b"));
     await snapshot.flush();
     expect(writes).toBe(2);
   });
@@ -119,10 +119,10 @@ describe("the snapshot", () => {
     };
     const open = () => createCache({ storage: createStorage({ driver }), onTrouble: neverTroubled });
     const snapshot = createSnapshot(open(), "config");
-    snapshot.keep("server", remembered("old"));
+    snapshot.set("server", remembered("old"));
     const first = snapshot.flush();
     await vi.waitFor(() => expect(release).toHaveLength(1));
-    snapshot.keep("server", remembered("new"));
+    snapshot.set("server", remembered("new"));
     let flushed = false;
     const second = snapshot.flush().then(() => {
       flushed = true;
@@ -141,8 +141,8 @@ describe("the snapshot", () => {
   test("lets go of what nobody has seen for a month", async () => {
     const open = await folderOf();
     const snapshot = createSnapshot(await open(), "config");
-    snapshot.keep("gone", remembered("a", Date.now() - 31 * DAY_MS));
-    snapshot.keep("old", remembered("b", Date.now() - 29 * DAY_MS));
+    snapshot.set("gone", remembered("a", Date.now() - 31 * DAY_MS));
+    snapshot.set("old", remembered("b", Date.now() - 29 * DAY_MS));
     await snapshot.flush();
     expect([...(await createSnapshot(await open(), "config").load()).keys()]).toEqual(["old"]);
   });

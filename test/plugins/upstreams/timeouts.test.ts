@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { createGateway, type Gateway } from "../../../core/mod.ts";
 import { memorySink } from "../../../plugins/audit/mod.ts";
 import { passthrough } from "../../../presets/passthrough.ts";
-import { errorOf, textOf } from "../../_helpers/failure.ts";
+import { errorOf, textOf } from "../../support/failure.ts";
 import { faulty } from "./_fixtures.ts";
 
 /** A real server whose tool `fault` reports progress without end. */
@@ -18,7 +18,7 @@ async function open(timeout: object): Promise<Gateway> {
     },
   });
   onTestFinished(() => gateway.close());
-  await gateway.services.upstreams?.refresh();
+  await gateway.services.servers?.refresh();
   return gateway;
 }
 
@@ -41,10 +41,9 @@ test("a silent tool ends at the limit of its server's definition, which the mess
 test("what the options say of a server or a tool goes before its definition", async () => {
   const gateway = await open({ servers: { one: 20_000 }, tools: { "one:wait": 300 } });
   expect(errorOf(await gateway.run({ tool: "one:wait" })).data).toMatchObject({ ms: 300 });
-  const { timeouts } = gateway.services;
-  const tool = gateway.catalog.tool("one:echo");
-  expect(timeouts?.limitOf({ tool, toolId: "one:echo" })).toEqual({
-    ms: 20_000,
+  const other = await open({ servers: { one: 350 } });
+  expect(errorOf(await other.run({ tool: "one:wait" })).data).toMatchObject({
+    ms: 350,
     setting: 'options.timeout.servers["one"]',
   });
 });

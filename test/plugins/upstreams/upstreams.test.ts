@@ -11,16 +11,18 @@ import {
   type Plugin,
   type SettledCall,
 } from "../../../core/mod.ts";
-import { approvals } from "../../../plugins/approvals.ts";
+import { definitionHash, placeOf } from "../../../core/services/sources.ts";
+import { approvals } from "../../../plugins/approvals/mod.ts";
 import { audit, memorySink } from "../../../plugins/audit/mod.ts";
 import { type CacheOptions, cache } from "../../../plugins/cache/mod.ts";
+import { mcp } from "../../../plugins/mcp/mod.ts";
 import { type SourcesOptions, sources } from "../../../plugins/sources/mod.ts";
 import { memoryStore, type StateOptions, state } from "../../../plugins/state/mod.ts";
-import { approvalOf, type UpstreamsOptions, upstreams } from "../../../plugins/upstreams/mod.ts";
-import { anygpt } from "../../../presets/anygpt.ts";
-import { errorOf, jsonOf, textOf } from "../../_helpers/failure.ts";
-import { temporaryFolder } from "../../_helpers/temporary-folder.ts";
+import { type UpstreamsOptions, upstreams } from "../../../plugins/upstreams/mod.ts";
+import { anygpt } from "../../../presets/anygpt/mod.ts";
 import { closeServers, listen } from "../../fixtures/http-servers.ts";
+import { errorOf, jsonOf, textOf } from "../../support/failure.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { machineWith, mcpServers } from "../sources/_machine.ts";
 import { faulty as faultyServer, isAlive, script, until } from "./_fixtures.ts";
 
@@ -81,7 +83,7 @@ function listening(make: (listener: Plugin) => Promise<Gateway>): Promise<Opened
       errors,
       run: (tool, args = {}) => gateway.run({ tool, args }),
       status(server) {
-        const found = gateway.services.upstreams?.status(server);
+        const found = gateway.services.servers?.status(server);
         if (!found) throw new Error(`There is no server "${server}".`);
         return found;
       },
@@ -101,6 +103,7 @@ function open(options: Options): Promise<Opened> {
         approvals(),
         cache({ folder: join(home, "cache"), ...options.cache }),
         sources({ mcpServers: options.servers ?? {}, ...options.sources }),
+        mcp(),
         upstreams({ discover: "none", ...options.upstreams }),
       ],
     }),
@@ -118,7 +121,7 @@ describe("a connection", () => {
     const servers = { one: counted("one", faulty("ok")) };
     const first = await open({ servers, upstreams: { useCache: true } });
     expect(await startsOf("one")).toBe(0);
-    await first.gateway.services.upstreams?.refresh();
+    await first.gateway.services.servers?.refresh();
     await first.gateway.close();
     expect(await startsOf("one")).toBe(1);
 
@@ -149,7 +152,7 @@ describe("a connection", () => {
   test("is closed when nobody uses it, but never with a call in flight", async () => {
     const servers = { late: counted("late", faulty("late")) };
     const opened = await open({ servers, upstreams: { idleMs: 60 } });
-    await opened.gateway.services.upstreams?.refresh();
+    await opened.gateway.services.servers?.refresh();
     // The answer takes 200 ms.
     const call = opened.run("late:fault");
     const pid = await pidOf(opened, "late");
@@ -169,7 +172,7 @@ describe("a connection", () => {
 
   test("is opened anew by the next call after its process was killed", async () => {
     const opened = await open({ servers: { one: counted("one", faulty("ok")) } });
-    await opened.gateway.services.upstreams?.refresh();
+    await opened.gateway.services.servers?.refresh();
     for (let round = 1; round <= 3; round++) {
       const pid = await pidOf(opened, "one");
       process.kill(pid, "SIGKILL");
@@ -185,7 +188,7 @@ describe("a connection", () => {
 
   test("that ends during a call fails it at once, and the call is not made again", async () => {
     const opened = await open({ servers: { one: counted("one", faulty("ok")) } });
-    await opened.gateway.services.upstreams?.refresh();
+    await opened.gateway.services.servers?.refresh();
     const pid = await pidOf(opened, "one");
     const waiting = [opened.run("one:wait"), opened.run("one:wait")];
     // Answered after the others have been sent, for there is one pipe.
@@ -196,7 +199,7 @@ describe("a connection", () => {
       expect(errorOf(call)).toMatchObject({
         code: "OUTCOME_UNKNOWN",
         message:
-          'Nobody knows whether "one:wait" was done: The connection to the server "one" ended: its process was ended by SIGKILL.',
+          'It is unknown whether "one:wait" was done: The connection to the server "one" ended: its process was ended by SIGKILL.',
         data: { reason: "UPSTREAM_CLOSED", retryable: false },
       });
     }
@@ -223,13 +226,13 @@ describe("a connection", () => {
     );
     const opened = await open({ servers: { exits: counted("exits", script(file)), ok: faulty("ok") } });
     const started = performance.now();
-    await opened.gateway.services.upstreams?.refresh();
+    await opened.gateway.services.servers?.refresh();
     expect(opened.status("ok").status).toBe("connected");
     expect(opened.status("exits").status).toBe("error");
     expect(opened.status("exits").reason).toContain("ended right after it had started");
     // It is asked as fast as can be; at most it may start after 1, 3 and 7 seconds.
     while (performance.now() - started < 2_500) {
-      await opened.gateway.services.upstreams?.refresh("exits");
+      await opened.gateway.services.servers?.refresh("exits");
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
     expect(await startsOf("exits")).toBeLessThanOrEqual(2);
@@ -238,7 +241,7 @@ describe("a connection", () => {
 
   test("carries the number of calls at once that it is told, and the others wait", async () => {
     const opened = await open({ servers: { one: faulty("late") }, upstreams: { concurrency: 2 } });
-    await opened.gateway.services.upstreams?.refresh();
+    await opened.gateway.services.servers?.refresh();
     const begun = performance.now();
     await Promise.all(Array.from({ length: 4 }, () => opened.run("one:fault")));
     expect(performance.now() - begun).toBeGreaterThan(380);
@@ -275,7 +278,7 @@ describe("a status", () => {
     // The good ones do not wait for the one that hangs.
     await until(() => names(opened).length === 14 + 99);
     expect(status("hanging")).toBe("disconnected: It has not been used yet.");
-    await opened.gateway.services.upstreams?.settled();
+    await opened.gateway.services.servers?.settled();
     expect(status("good")).toBe("connected: It is connected.");
     expect(status("hanging")).toBe('error: The server "hanging" was not ready within 2500 ms.');
     expect(status("missing")).toBe(
@@ -290,8 +293,8 @@ describe("a status", () => {
     expect(status("locked")).toMatch(/^needs-auth: The server "locked" .*toolpipe login locked/);
     expect(status("gone")).toMatch(/^error: .*127\.0\.0\.1/);
     expect(status("off")).toBe("disconnected: It is switched off in inline.");
-    expect(status("shared")).toMatch(/^needs-approval: .*\.mcp\.json, and nobody has approved it yet/);
-    expect(opened.gateway.services.upstreams?.status("onebad")?.listing?.rejected).toEqual([
+    expect(status("shared")).toMatch(/^needs-approval: .*\.mcp\.json, and it has not been approved yet/);
+    expect(opened.gateway.services.servers?.status("onebad")?.listing?.rejected).toEqual([
       { name: "bad", reason: "its inputSchema is not an object" },
     ]);
     expect(new Set(opened.errors.map(({ code }) => code))).toEqual(
@@ -311,7 +314,7 @@ describe("a status", () => {
     const opened = await listening((listener) =>
       createGateway({ preset: anygpt, plugins: [listener], options }),
     );
-    await opened.gateway.services.upstreams?.settled();
+    await opened.gateway.services.servers?.settled();
     expect(opened.status("anygpt")).toMatchObject({
       status: "error",
       reason: 'The server id "anygpt" is taken by the gateway itself. Give the server another name.',
@@ -344,7 +347,7 @@ describe("a status", () => {
     expect(errors[0]?.message).toContain(join(".cursor", "mcp.json"));
     expect(errors[2]?.message).toMatch(/"one" is defined in the config and in .*the first one counts/);
     expect(JSON.stringify(errors)).not.toContain("canary");
-    const config = gateway.services.upstreams?.status("one")?.config;
+    const config = gateway.services.servers?.status("one")?.config;
     expect(config?.connection).toMatchObject({ command: faulty("ok").command, env: {} });
   });
 });
@@ -353,7 +356,7 @@ describe("the lists", () => {
   test("a server that announces a change is read again, and no other is started", async () => {
     const servers = { one: counted("one", faulty("ok")), two: counted("two", faulty("ok")) };
     const opened = await open({ servers });
-    const service = opened.gateway.services.upstreams;
+    const service = opened.gateway.services.servers;
     await service?.refresh("one");
     const before = service?.status("one")?.listedAt ?? 0;
     const { revision } = opened.gateway.catalog;
@@ -375,13 +378,13 @@ describe("the lists", () => {
         most: { ...faulty("ok"), excludeTools: ["echo"] },
       },
     });
-    await opened.gateway.services.upstreams?.refresh();
+    await opened.gateway.services.servers?.refresh();
     const enabled = opened.gateway.catalog.tools().filter((tool) => tool.enabled);
     expect(enabled.filter(({ server }) => server === "some").map(({ name }) => name)).toEqual(["echo"]);
     expect(enabled.filter(({ server }) => server === "most")).toHaveLength(13);
     expect(textOf(await opened.run("some:echo", { text: "yes" }))).toBe("yes");
     const denied = errorOf(await opened.run("most:echo", { text: "no" }));
-    expect(denied.code).toBe("DENIED");
+    expect(denied.code).toBe("TOOL_DISABLED");
     expect(denied.message).toBe(
       '"most:echo" is disabled. It is not allowed by the definition of its server in inline.',
     );
@@ -389,7 +392,7 @@ describe("the lists", () => {
 
   test("a call takes no longer than its server's definition allows", async () => {
     const opened = await open({ servers: { one: { ...faulty("ok"), callTimeoutMs: 150 } } });
-    await opened.gateway.services.upstreams?.refresh();
+    await opened.gateway.services.servers?.refresh();
     expect(errorOf(await opened.run("one:wait")).code).toBe("TIMEOUT");
   });
 });
@@ -400,7 +403,7 @@ describe("the snapshot", () => {
   /** Opens a gateway, waits until every server was asked, and closes it. */
   async function warm(options: Options): Promise<void> {
     const { gateway } = await open({ upstreams: useCache, ...options });
-    await gateway.services.upstreams?.settled();
+    await gateway.services.servers?.settled();
     await gateway.close();
   }
 
@@ -409,7 +412,7 @@ describe("the snapshot", () => {
     await warm({ servers });
     const opened = await open({ servers, upstreams: useCache });
     expect(names(opened)).toHaveLength(28);
-    await opened.gateway.services.upstreams?.settled();
+    await opened.gateway.services.servers?.settled();
     expect([await startsOf("one"), await startsOf("two")]).toEqual([1, 1]);
     expect(textOf(await opened.run("two:echo", { text: "hi" }))).toBe("hi");
     expect([await startsOf("one"), await startsOf("two")]).toEqual([1, 2]);
@@ -436,7 +439,7 @@ describe("the snapshot", () => {
     const { revision } = opened.gateway.catalog;
     expect(names(opened)).toHaveLength(14);
     expect(opened.status("one").status).toBe("disconnected");
-    await opened.gateway.services.upstreams?.settled();
+    await opened.gateway.services.servers?.settled();
     expect(opened.status("one").status).toBe("connected");
     expect(await startsOf("one")).toBe(2);
     expect(opened.gateway.catalog.revision).toBe(revision);
@@ -448,7 +451,7 @@ describe("the snapshot", () => {
     const changed = { ...servers, two: counted("two", faulty("onebadtool")) };
     const opened = await open({ servers: changed, upstreams: useCache });
     expect(names(opened)).toHaveLength(14);
-    await opened.gateway.services.upstreams?.settled();
+    await opened.gateway.services.servers?.settled();
     expect(names(opened)).toHaveLength(14 + 99);
     expect([await startsOf("one"), await startsOf("two")]).toEqual([1, 2]);
   });
@@ -470,7 +473,7 @@ describe("the snapshot", () => {
     await writeFile(join(home, "cache", file), (await readFile(join(home, "cache", file))).subarray(0, -9));
     const opened = await open({ servers, upstreams: useCache });
     expect(names(opened)).toEqual([]);
-    await opened.gateway.services.upstreams?.settled();
+    await opened.gateway.services.servers?.settled();
     expect(names(opened)).toHaveLength(14);
     await opened.gateway.close();
     expect(names(await open({ servers, upstreams: useCache }))).toHaveLength(14);
@@ -485,9 +488,9 @@ describe("the snapshot", () => {
       upstreams: useCache,
       cache: { folder: join(home, "file", "cache") },
     });
-    await opened.gateway.services.upstreams?.settled();
+    await opened.gateway.services.servers?.settled();
     expect(names(opened)).toHaveLength(28);
-    await opened.gateway.services.upstreams?.refresh();
+    await opened.gateway.services.servers?.refresh();
     await opened.gateway.close();
     expect(opened.errors.map(({ code }) => code)).toEqual(["CACHE_UNAVAILABLE"]);
   });
@@ -495,7 +498,7 @@ describe("the snapshot", () => {
   test("fault 55: gateways that share a folder at the same time leave a whole snapshot in it", async () => {
     const servers = { one: faulty("ok"), two: faulty("ok") };
     const together = await Promise.all([1, 2, 3].map(() => open({ servers, upstreams: useCache })));
-    await Promise.all(together.map(({ gateway }) => gateway.services.upstreams?.settled()));
+    await Promise.all(together.map(({ gateway }) => gateway.services.servers?.settled()));
     // Two close at the same moment, and the third is still there.
     await Promise.all(together.slice(1).map(({ gateway }) => gateway.close()));
     const opened = await open({ servers, upstreams: useCache });
@@ -516,15 +519,14 @@ describe("a server from a project file", () => {
 
   async function settled(options: Options): Promise<Opened> {
     const opened = await open(options);
-    await opened.gateway.services.upstreams?.settled();
+    await opened.gateway.services.servers?.settled();
     return opened;
   }
 
   function approval({ gateway }: Opened): [kind: string, name: string, hash: string] {
-    const config = gateway.services.upstreams?.status("tool")?.config;
+    const config = gateway.services.servers?.status("tool")?.config;
     if (!config) throw new Error("The server is not there.");
-    const { kind, name, hash } = approvalOf(config);
-    return [kind, name, hash];
+    return ["server", placeOf(config), definitionHash(config)];
   }
 
   test("is started once a person has approved that very definition, and until it is revoked", async () => {
@@ -533,9 +535,9 @@ describe("a server from a project file", () => {
     const waiting = await settled(options);
     expect(waiting.status("tool")).toMatchObject({
       status: "needs-approval",
-      reason: `It is defined in the project file ${file}, and nobody has approved it yet. Approve it with: toolpipe approve tool`,
+      reason: `It is defined in the project file ${file}, and it has not been approved yet. Approve it with: toolpipe approve tool`,
     });
-    await waiting.gateway.services.upstreams?.refresh("tool");
+    await waiting.gateway.services.servers?.refresh("tool");
     expect(names(waiting)).toEqual([]);
     expect(errorOf(await waiting.run("tool:echo")).code).toBe("NEEDS_APPROVAL");
     expect(await startsOf("tool")).toBe(0);
@@ -598,7 +600,7 @@ describe("a server from a project file", () => {
     const store = { ...memoryStore(), get: fail };
     const opened = await settled({ ...options, servers: { own: faulty("ok") }, state: { store } });
     expect(opened.status("tool").status).toBe("needs-approval");
-    expect(opened.status("tool").reason).toContain("whether it was approved cannot be found out");
+    expect(opened.status("tool").reason).toContain("its approval could not be read");
     expect(opened.status("own").status).toBe("connected");
     expect(opened.errors).toHaveLength(1);
     expect(await startsOf("tool")).toBe(0);
@@ -646,7 +648,7 @@ describe("close", () => {
     expect(pids.map(isAlive)).toEqual([false, false, false]);
     await until(async () => !(await hangingPids()).some(isAlive), 4_000);
     // The sixth was waiting for its turn, and whoever waits for it is told.
-    await opened.gateway.services.upstreams?.settled();
+    await opened.gateway.services.servers?.settled();
     expect(await hangingPids()).toHaveLength(5);
     expect(opened.errors).toEqual([]);
   });
@@ -654,14 +656,14 @@ describe("close", () => {
   test("remembers what was learned a moment before", async () => {
     const servers = { one: faulty("ok") };
     const opened = await open({ servers, upstreams: { useCache: true } });
-    await opened.gateway.services.upstreams?.refresh();
+    await opened.gateway.services.servers?.refresh();
     await opened.gateway.close();
     expect(names(await open({ servers, upstreams: { useCache: true } }))).toHaveLength(14);
   });
 
   test("ends an idle connection that is still being closed", async () => {
     const opened = await open({ servers: { one: faulty("ignoreterm") }, upstreams: { idleMs: 20 } });
-    await opened.gateway.services.upstreams?.refresh();
+    await opened.gateway.services.servers?.refresh();
     const pid = await pidOf(opened, "one");
     await until(() => opened.status("one").status === "disconnected");
     await opened.gateway.close();

@@ -1,0 +1,92 @@
+import type { JsonObject, ToolDefinition } from "../mod.ts";
+
+/** Authentication of a request. */
+export type AuthType = "none" | "bearer" | "basic" | "apiKey" | "oauth2";
+
+/** Facts about one operation beyond those of a tool. */
+export interface Operation {
+  /** In upper case. */
+  readonly method: string;
+  /** With its parameters in braces, as the document has it. */
+  readonly path: string;
+  /** The first of its tags. */
+  readonly category?: string | undefined;
+  readonly auth: AuthType;
+  /** Arguments that the document gives as examples. */
+  readonly examples: readonly JsonObject[];
+  /** The failures that the document describes. */
+  readonly errors: readonly OperationError[];
+  /** The header in which the operation takes a key that makes repeating it safe. */
+  readonly idempotencyHeader?: string | undefined;
+  readonly deprecated: boolean;
+}
+
+/** A failure that a document describes. */
+export interface OperationError {
+  /** The HTTP status, or `default`. */
+  readonly status: string;
+  readonly meaning: string;
+}
+
+/** An API that the gateway adapts. */
+export interface Adapter {
+  readonly id: string;
+  readonly name: string;
+  readonly description: string;
+  readonly category: string;
+  readonly capabilities: readonly string[];
+  readonly countries: readonly string[];
+  readonly currencies: readonly string[];
+  readonly authType: AuthType;
+  /** The variable that holds its credential, by name. */
+  readonly envVar?: string | undefined;
+  /** URL of its documentation. */
+  readonly documentation?: string | undefined;
+  /** The ids of the tools that most people need. */
+  readonly commonOperations: readonly string[];
+  readonly errors: readonly { readonly code: string; readonly meaning: string; readonly fix: string }[];
+  readonly bestPractices: readonly string[];
+  readonly webhooks?: string | undefined;
+  /** Reason why it has no tools, as a sentence. */
+  readonly problem?: string | undefined;
+}
+
+/** The adapters of a gateway. Provided by the plugin `openapi`. */
+export interface Adapters {
+  list(): readonly Adapter[];
+  get(id: string): Adapter | undefined;
+  /** The operation that a tool is, if it belongs to one of the adapters. */
+  findOperation(tool: ToolDefinition): Operation | undefined;
+  /** Resolves once no document is being read. */
+  settled(): Promise<void>;
+}
+
+/** Facts about an adapter beyond its document. */
+export interface Overlay {
+  readonly name?: string;
+  readonly description?: string;
+  readonly category?: string;
+  readonly capabilities?: readonly string[];
+  readonly countries?: readonly string[];
+  readonly currencies?: readonly string[];
+  readonly documentation?: string;
+  /** The variable that holds its credential. */
+  readonly envVar?: string;
+  /** The ids or names of the tools that most people need. */
+  readonly commonOperations?: readonly string[];
+  readonly errors?: readonly { readonly code: string; readonly meaning: string; readonly fix: string }[];
+  readonly bestPractices?: readonly string[];
+  readonly webhooks?: string;
+  /** The header in which requests that change something take a key, where the document does not declare it. */
+  readonly idempotencyHeader?: string;
+}
+
+/** Key of the HTTP status in the `_meta` of a result. */
+export const httpStatusMeta: string = "toolpipe/http-status";
+
+declare module "../tool.ts" {
+  interface Tool {
+    /** Set on operations of a REST API by the plugin `openapi`. */
+    operation?: Operation;
+  }
+}

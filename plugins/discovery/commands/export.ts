@@ -1,0 +1,123 @@
+import { join, relative, resolve } from "node:path";
+import { type Gateway, GatewayError, type Tool } from "../../../core/mod.ts";
+import { type Command, configArgs, defineCommand } from "../../../core/services/command.ts";
+import type { CapabilityManifest, TypeEmitter } from "../../../core/services/emitter.ts";
+import { troubleOf } from "../../lib/servers.ts";
+import { counted, output, shownLine, usageError } from "../../lib/terminal/output.ts";
+import { askServers, checkServer, noServers, serversOf, unknownServers } from "../../lib/terminal/servers.ts";
+import { PENDING_FOLDER } from "../capability-files/request-approval.ts";
+import { serverFolder, writeCapabilities } from "../capability-files/write-capabilities.ts";
+import { introspectOutput } from "../introspect-output.ts";
+import { exportedOwnTool, exportedTool } from "./manifest.ts";
+
+/** Options of the files of an export. */
+export const exportArgs = {
+  format: {
+    type: "string",
+    description: "rtfs, typescript, json, or the path of an emitter",
+    default: "rtfs",
+    valueHint: "NAME",
+  },
+  out: {
+    type: "string",
+    description: "The folder; capabilities/servers/pending by default",
+    valueHint: "DIR",
+  },
+  outputs: {
+    type: "boolean",
+    description: "Call every tool once that only reads and says nothing of its answer, to see what that is",
+  },
+} as const;
+
+/** Resolves the options of an export: the folder, and the emitter by its name or the path of its module. */
+export async function resolveTarget(
+  gateway: Gateway,
+  { format, out }: { readonly format: string; readonly out?: string | undefined },
+): Promise<{ folder: string; emitter: TypeEmitter }> {
+  const names = [...gateway.drivers("emitter").keys()];
+  if (!names.includes(format) && !/[./]/.test(format))
+    throw usageError(`The option --format needs one of: ${names.join(", ")}.`);
+  if (out === "") throw usageError("The option --out needs a value.");
+  const emitter = await gateway.driver("emitter", format, join(process.cwd(), "format"));
+  return { folder: resolve(out ?? PENDING_FOLDER), emitter };
+}
+
+interface Row {
+  readonly server: string;
+  readonly folder: string;
+  readonly files: readonly string[];
+  /** Reason why no file was written. */
+  readonly reason?: string;
+}
+
+/** Writes the tools of servers to files. */
+export const exportCommand: Command = defineCommand({
+  many: true,
+  args: {
+    server: { type: "positional", required: false, description: "The servers; all by default" },
+    ...exportArgs,
+    json: { type: "boolean", description: "Print JSON" },
+    ...configArgs,
+  },
+  async run({ _: named, ...given }, context) {
+    await context.open(
+      given,
+      async (gateway) => {
+        const { folder, emitter } = await resolveTarget(gateway, given);
+        for (const server of named) checkServer(gateway, server);
+        const servers = named.length > 0 ? [...new Set(named)] : serversOf(gateway).map(({ name }) => name);
+        await askServers(
+          gateway,
+          unknownServers(gateway).filter(({ name }) => servers.includes(name)),
+        );
+        const rows: Row[] = [];
+        for (const server of servers) {
+          const trouble = troubleOf(gateway, server);
+          if (trouble && named.length > 0) throw trouble;
+          const manifests = trouble ? [] : await collectManifests(gateway, server, given.outputs === true);
+          const written = await writeCapabilities({ folder, server, manifests, emitter });
+          rows.push({
+            server,
+            folder: serverFolder(folder, server),
+            files: written.map(({ file }) => file),
+            ...(trouble && { reason: trouble.message }),
+          });
+        }
+        output(given.json, { exported: rows }, () => describe(gateway, rows));
+      },
+      { with: ["types"] },
+    );
+  },
+});
+
+async function collectManifests(
+  gateway: Gateway,
+  server: string,
+  outputs: boolean,
+): Promise<readonly CapabilityManifest[]> {
+  const config = gateway.services.servers?.status(server)?.config;
+  const manifests: CapabilityManifest[] = [];
+  for (const tool of gateway.catalog.tools(server).filter(({ enabled }) => enabled)) {
+    const whole = outputs ? await withOutput(gateway, tool) : tool;
+    manifests.push(config ? exportedTool(whole, config) : exportedOwnTool(whole));
+  }
+  return manifests;
+}
+
+async function withOutput(gateway: Gateway, tool: Tool): Promise<Tool> {
+  const outputSchema = await introspectOutput(gateway, tool).catch((thrown: unknown) => {
+    gateway.report(GatewayError.from(thrown));
+    return undefined;
+  });
+  return outputSchema ? { ...tool, outputSchema } : tool;
+}
+
+function describe(gateway: Gateway, rows: readonly Row[]): string {
+  if (rows.length === 0) return noServers(gateway);
+  const lines = rows.map(({ server, folder, files, reason }) =>
+    reason === undefined
+      ? `✓ ${shownLine(server)}: ${counted(files.length, "file")} in ${relative(process.cwd(), folder) || "."}`
+      : `✗ ${shownLine(server)}: ${shownLine(reason)}`,
+  );
+  return `${lines.join("\n")}\n`;
+}

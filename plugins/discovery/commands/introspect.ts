@@ -1,0 +1,201 @@
+import { relative } from "node:path";
+import { type Gateway, GatewayError, type JsonObject, type LoadedConfig } from "../../../core/mod.ts";
+import {
+  type Command,
+  type CommandContext,
+  type ConfigChoice,
+  configArgs,
+  defineCommand,
+} from "../../../core/services/command.ts";
+import { serverName } from "../../lib/server-entry/normalise.ts";
+import { hasServer } from "../../lib/servers.ts";
+import { describeDefinition, describeTools, shownDefinition } from "../../lib/terminal/definition.ts";
+import { counted, output, parsePairs, shownLine, usageError } from "../../lib/terminal/output.ts";
+import { waitingLine } from "../../lib/terminal/servers.ts";
+import { introspectedConfig } from "../capability-files/capability-approvals.ts";
+import {
+  type ApprovalParts,
+  type CapabilityRecord,
+  type Requested,
+  readCapabilityRecord,
+  requestApproval,
+  requireStore,
+} from "../capability-files/mod.ts";
+import { outputIntrospection } from "../introspect-output.ts";
+import { type DiscoveredTool, serverDiscovery } from "../mod.ts";
+import { exportArgs, resolveTarget } from "./export.ts";
+import { type IntrospectTarget, parseTarget } from "./introspect-target.ts";
+import { exportedTool } from "./manifest.ts";
+import { findDiscovery } from "./report.ts";
+
+/** Looks at a server that no config has, and asks for its approval. */
+export const introspect: Command = defineCommand({
+  many: true,
+  args: {
+    server: {
+      type: "positional",
+      required: true,
+      description: "Its URL, or its command after --, or the name of one that was looked at before",
+    },
+    as: { type: "string", description: "The name it is to have", valueHint: "NAME" },
+    header: { type: "string", description: "A header to send; may be repeated", valueHint: "NAME:VALUE" },
+    env: { type: "string", description: "A variable to set; may be repeated", valueHint: "NAME=VALUE" },
+    ...exportArgs,
+    json: { type: "boolean", description: "Print JSON" },
+    ...configArgs,
+  },
+  async run({ _: words, ...given }, context) {
+    const { typed } = context;
+    const extras = { headers: parsePairs(typed, "header", ":"), env: parsePairs(typed, "env", "=") };
+    await context.open(
+      given,
+      async (gateway) => {
+        const target = await resolveTarget(gateway, given);
+        const parts = approvalParts(gateway);
+        const before =
+          words.length === 1 ? await readCapabilityRecord(parts.store, words[0] ?? "") : undefined;
+        const meant = before ? known(before) : parseTarget(words, extras);
+        const name = before ? meant.name : await chooseName(gateway, meant, given.as);
+        const server = introspectedConfig(name, meant.entry);
+        const tools = await discover(
+          gateway,
+          context,
+          given,
+          { name, entry: meant.entry },
+          given.outputs === true,
+        );
+        const requested = await requestApproval(
+          parts,
+          {
+            server: name,
+            entry: meant.entry,
+            tools: tools.map(({ tool, outputSchema }) => ({
+              tool,
+              // What a tool answered once is written down, and is no part of what is approved.
+              manifest: exportedTool(outputSchema ? { ...tool, outputSchema } : tool, server),
+            })),
+            summary: `The server ${name} with ${counted(tools.length, "tool")}`,
+          },
+          target,
+        );
+        output(given.json, toJson(shownDefinition(server), requested), () =>
+          describe(name, describeDefinition(shownDefinition(server)), requested),
+        );
+      },
+      { with: [serverDiscovery(), "types"] },
+    );
+  },
+});
+
+/** Returns the services that approving capabilities needs. */
+function approvalParts({ services }: Gateway): ApprovalParts {
+  const { approvals } = services;
+  if (!approvals) {
+    throw new GatewayError(
+      "CONFIG_INVALID",
+      'Nothing can be approved: the plugin "approvals" is missing. Add it to the plugins of the config.',
+    );
+  }
+  return { store: requireStore(services), approvals };
+}
+
+function known({ server, pending, approved }: CapabilityRecord): IntrospectTarget {
+  return { name: server, entry: pending?.entry ?? approved?.entry ?? {} };
+}
+
+/** Chooses a name that no other server has. */
+async function chooseName(
+  gateway: Gateway,
+  { name, entry }: IntrospectTarget,
+  as: string | undefined,
+): Promise<string> {
+  const chosen = as === undefined ? name : serverName(as);
+  if (chosen === undefined || (as !== undefined && chosen !== as)) {
+    throw usageError("The option --as needs a name without colons and signs that cannot be seen.");
+  }
+  const record = await readCapabilityRecord(approvalParts(gateway).store, chosen);
+  const isOther = record
+    ? JSON.stringify(known(record).entry) !== JSON.stringify(entry)
+    : hasServer(gateway, chosen);
+  // Who names it again means to change it; who does not may not know that there is one.
+  if (isOther && !(record && as !== undefined)) {
+    throw new GatewayError(
+      "CONFIG_INVALID",
+      `There is a server "${chosen}" already. Give this one another name with --as NAME.`,
+    );
+  }
+  return chosen;
+}
+
+interface Found {
+  readonly tool: DiscoveredTool;
+  /** Schema of its answer. */
+  readonly outputSchema?: JsonObject | undefined;
+}
+
+async function discover(
+  gateway: Gateway,
+  context: CommandContext,
+  choice: ConfigChoice,
+  { name, entry }: IntrospectTarget,
+  outputs: boolean,
+): Promise<readonly Found[]> {
+  const server = introspectedConfig(name, entry);
+  const done = waitingLine(`Asking "${name}" for tools …`);
+  try {
+    const tools = once(await findDiscovery(gateway).discoverTools(server));
+    if (!outputs) return tools.map((tool) => ({ tool }));
+    // Calls run through a pipeline, so that they are checked and audited: one with this server and no other.
+    return await context.open(
+      choice,
+      async (own) => {
+        await own.services.servers?.refresh(name);
+        const outputOf = outputIntrospection(own);
+        const found: Found[] = [];
+        for (const tool of tools)
+          found.push({ tool, outputSchema: await outputOf(tool, { config: server }) });
+        return found;
+      },
+      { adjust: (config) => alone(config, name, entry) },
+    );
+  } finally {
+    done();
+  }
+}
+
+function alone(
+  { configFile: _file, ...config }: LoadedConfig,
+  name: string,
+  entry: JsonObject,
+): LoadedConfig {
+  for (const plugin of ["sources", "upstreams"]) {
+    if ([...config.preset.plugins, ...(config.plugins ?? [])].some((one) => one.name === plugin)) continue;
+    throw new GatewayError("CONFIG_INVALID", `Tools cannot be called: the plugin "${plugin}" is not there.`);
+  }
+  const upstreams = { ...config.options?.["upstreams"], discover: "none", useCache: false };
+  return { ...config, options: { ...config.options, upstreams, sources: { mcpServers: { [name]: entry } } } };
+}
+
+/** A server may list a name twice; as everywhere, the first one counts. */
+function once(tools: readonly DiscoveredTool[]): readonly DiscoveredTool[] {
+  return [...new Map(tools.toReversed().map((tool) => [tool.name, tool])).values()].toReversed();
+}
+
+function toJson(definition: object, { folder, waiting, unchanged }: Requested): object {
+  const tools = waiting.map(({ name, file, summary, categories }) => ({ name, file, summary, categories }));
+  return { ...definition, folder, unchanged, waiting: tools };
+}
+
+function describe(name: string, definition: string, { folder, waiting, unchanged }: Requested): string {
+  if (waiting.length === 0) {
+    return `✓ ${shownLine(name)}: nothing has changed; ${counted(unchanged, "tool")} approved\n`;
+  }
+  const kept = unchanged > 0 ? [`  ${counted(unchanged, "tool")} as approved before.`] : [];
+  return `${[
+    definition,
+    ...describeTools(waiting),
+    ...kept,
+    `  Files: ${relative(process.cwd(), folder) || "."}`,
+    `None of this can be called before you approve it: toolpipe approve ${shownLine(name)}`,
+  ].join("\n")}\n`;
+}

@@ -1,0 +1,25 @@
+/**
+ * What tools are about and what they do, inferred from their names: domains such as `github.issues` and
+ * categories such as `crud.read`.
+ *
+ * @module
+ */
+import { definePlugin, type PluginFactory } from "../../../core/mod.ts";
+import { inferCategories } from "./categories.ts";
+import { inferDomains } from "./domains.ts";
+
+export { type Category, type CategoryContext, inferCategories } from "./categories.ts";
+export { inferDomains, primaryDomain, subDomain } from "./domains.ts";
+
+/** Adds the domains and categories of every tool to its tags, where search finds them. */
+export const domains: PluginFactory<"domains"> = definePlugin({
+  name: "domains",
+  uses: [],
+  setup: () => ({
+    "tool:discover"(tool) {
+      if (tool.builtin) return;
+      const inferred = [...inferDomains(tool.server, tool.name), ...inferCategories(tool.name, tool)];
+      tool.tags = [...new Set([...tool.tags, ...inferred])];
+    },
+  }),
+});

@@ -1,0 +1,166 @@
+import { readFile } from "node:fs/promises";
+import { basename, sep } from "node:path";
+import { parseEnv } from "node:util";
+import { GatewayError } from "../../../core/mod.ts";
+import { MISSING_VARIABLE } from "../../../core/services/servers.ts";
+import type { Connection, Machine, ServerConfig, StdioConnection } from "../../../core/services/sources.ts";
+import { isWebUrl } from "./connection-of.ts";
+import { pathFrom, untilde, variable } from "./machine.ts";
+
+/** A connection with its variables filled in as far as they are set. */
+export interface Filled {
+  readonly connection: Connection;
+  /** The names of those that are not. */
+  readonly missing: readonly string[];
+}
+
+/**
+ * Fills in the variables of a server, reads its `envFile`, and leaves a connection that is used as it stands:
+ * `envNames`, `envFile` and `bearerEnv` have become part of `env` and `headers`. Called when the server is
+ * connected and not before, so that no secret lies around. Throws `MISSING_VARIABLE`, which names names only.
+ */
+export async function expandConnection(config: ServerConfig, machine: Machine): Promise<Connection> {
+  const { connection, missing } = fillConnection(config, machine);
+  if (missing.length > 0) throw missingVariables(config, missing);
+  if (connection.type !== "stdio") {
+    if (connection.driver === undefined && !isWebUrl(connection.url)) {
+      throw new GatewayError(
+        "CONFIG_INVALID",
+        `The URL of the server "${config.name}" is not one of http or https.`,
+      );
+    }
+    return connection;
+  }
+  const { envFile, ...rest } = connection;
+  if (envFile === undefined) return rest;
+  return { ...rest, env: { ...(await readEnvFile(config.name, envFile)), ...rest.env } };
+}
+
+/** The same without reading a file, and without minding what is missing. */
+export function fillConnection(config: ServerConfig, machine: Machine): Filled {
+  const missing = new Set<string>();
+  const fill = (written: string): string =>
+    fillIn(written, { machine, source: config.origin.source, onMissing: (name) => missing.add(name) });
+  const fillAll = (map: Readonly<Record<string, string>>): Record<string, string> =>
+    Object.fromEntries(Object.entries(map).map(([name, value]) => [name, fill(value)]));
+  const { connection } = config;
+  const own = connection.driver === undefined ? {} : { driver: connection.driver };
+  if (connection.type === "stdio") {
+    const filled: StdioConnection = {
+      type: "stdio",
+      command: untilde(fill(connection.command), machine),
+      args: connection.args.map(fill),
+      env: { ...inherited(connection.envNames, machine), ...fillAll(connection.env) },
+      ...pathOf("cwd", connection.cwd),
+      ...pathOf("envFile", connection.envFile),
+    };
+    return { connection: { ...filled, ...own }, missing: [...missing] };
+  }
+  const { type, bearerEnv } = connection;
+  const headers = fillAll(connection.headers);
+  if (bearerEnv !== undefined) {
+    const token = variable(machine, bearerEnv);
+    if (token === undefined) missing.add(bearerEnv);
+    else headers["Authorization"] = `Bearer ${token}`;
+  }
+  const oauth = connection.oauth && fillAll(connection.oauth as Record<string, string>);
+  const filled = { type, url: fill(connection.url), headers, ...(oauth && { oauth }), ...own };
+  return { connection: filled, missing: [...missing] };
+
+  function pathOf(key: "cwd" | "envFile", written: string | undefined): Record<string, string> {
+    return written === undefined ? {} : { [key]: pathFrom(fill(written), machine) };
+  }
+}
+
+function inherited(names: readonly string[] = [], machine: Machine): Record<string, string> {
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const value = variable(machine, name);
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
+}
+
+async function readEnvFile(server: string, file: string): Promise<Record<string, string>> {
+  try {
+    return { ...parseEnv(await readFile(file, "utf8")) } as Record<string, string>;
+  } catch (cause) {
+    const code = (cause as NodeJS.ErrnoException).code ?? "not valid";
+    throw new GatewayError(
+      "CONFIG_INVALID",
+      `The envFile of the server "${server}" cannot be read: ${file} (${code}).`,
+      { cause, data: { server } },
+    );
+  }
+}
+
+function missingVariables(config: ServerConfig, variables: readonly string[]): GatewayError {
+  const where = config.origin.file ?? config.origin.source;
+  const [names, verb] = [variables.join(", "), variables.length === 1 ? "is" : "are"];
+  return new GatewayError(
+    MISSING_VARIABLE,
+    `The server "${config.name}" cannot be used: its definition in ${where} needs ${names}, which ${verb} not set.`,
+    { data: { server: config.name, variables } },
+  );
+}
+
+/** Where the variables of a text come from, and which ways of writing them its source knows. */
+export interface VariableOptions {
+  readonly machine: Machine;
+  /** The source the text is from. */
+  readonly source: string;
+  /** Told the name of each variable that is not set; the text keeps it as written. */
+  readonly onMissing: (name: string) => void;
+}
+
+// A `$` of a password must survive in the files of clients that take it as it is.
+const knowsBareNames = new Set(["gemini-cli", "antigravity", "copilot", "crush"]);
+const knowsBraceEnv = new Set(["opencode"]);
+
+const PATTERN =
+  /\$\$(?!\{)|\$\{\{\s*(?:secrets|env)\.(?<secret>\w+)\s*\}\}|\$\{(?<braced>[^{}]*)\}|\{env:(?<braceEnv>\w+)\}|\$(?<bare>[A-Za-z_]\w*)/g;
+
+/** Fills in the variables of a text, once: what a variable holds is not looked at again. */
+export function fillIn(written: string, options: VariableOptions): string {
+  return written.replace(PATTERN, (...match) => {
+    const whole = match[0] as string;
+    const groups = match.at(-1) as Record<string, string | undefined>;
+    const { secret, braced, braceEnv, bare } = groups;
+    if (secret !== undefined) return fromEnv(secret, whole, options);
+    if (braced !== undefined) return fromBraces(braced, whole, options);
+    if (braceEnv !== undefined && knowsBraceEnv.has(options.source)) return fromEnv(braceEnv, whole, options);
+    if (bare === undefined || !knowsBareNames.has(options.source)) return whole;
+    // Even there, what is not written like a variable and is none belongs to the text, as these clients have it.
+    return fromEnv(bare, whole, options, /[a-z]/.test(bare) ? whole : undefined);
+  });
+}
+
+/** The variable in which a person gives what `${input:id}` asks for. */
+export function inputVariable(id: string): string {
+  return `TOOLPIPE_INPUT_${id.toUpperCase().replace(/\W/g, "_")}`;
+}
+
+function fromBraces(inner: string, whole: string, options: VariableOptions): string {
+  const { machine } = options;
+  const fixed: Readonly<Record<string, string>> = {
+    workspaceFolder: machine.project,
+    workspaceRoot: machine.project,
+    workspaceFolderBasename: basename(machine.project),
+    userHome: machine.home,
+    pathSeparator: sep,
+    "/": sep,
+  };
+  if (Object.hasOwn(fixed, inner)) return fixed[inner] as string;
+  const [, prefix, name, otherwise] = /^(env:|input:)?([^:]+?)(?::-(.*))?$/s.exec(inner) ?? [];
+  if (name === undefined) return whole;
+  if (prefix === "input:") return fromEnv(inputVariable(name), whole, options, otherwise);
+  // What else stands in braces is for a shell, or for a template of the server's own.
+  return /^[A-Za-z_]\w*$/.test(name) ? fromEnv(name, whole, options, otherwise) : whole;
+}
+
+function fromEnv(name: string, whole: string, options: VariableOptions, otherwise?: string): string {
+  const value = variable(options.machine, name) ?? otherwise;
+  if (value !== undefined) return value;
+  options.onMissing(name);
+  return whole;
+}

@@ -1,0 +1,183 @@
+import { GatewayError, isJsonObject } from "../../../core/mod.ts";
+import { NEEDS_AUTH, UPSTREAM_PROTOCOL } from "../../../core/services/servers.ts";
+import type { HttpConnection } from "../../../core/services/sources.ts";
+import { createHttp } from "../../lib/http/client.ts";
+import { tooLarge, unexpectedStatus } from "../../lib/http/errors.ts";
+import { connectionEnded } from "../errors.ts";
+import { type AuthorizationOptions, chooseAuthorization } from "../oauth/authorization.ts";
+import { type ConnectMcpOptions, connectMcp, type McpPrior, type McpUpstream } from "../session.ts";
+import { createParamHeaders, type ParamHeaders } from "./params.ts";
+import { serverFetch } from "./server-fetch.ts";
+import { type RemoteTransport, remoteTransport } from "./transport.ts";
+
+/** Options of a connection over HTTP. */
+export interface ConnectHttpOptions
+  extends Omit<ConnectMcpOptions, "opening" | "explain">,
+    AuthorizationOptions {
+  /** The largest answer, or event of a stream, once decompressed; 10 MB by default. */
+  readonly maxBytes?: number | undefined;
+  /**
+   * A request ends after this long, unless its answer is a stream; 10 minutes by default. The time limit of a
+   * call, which holds for streams as well, ends it sooner.
+   */
+  readonly deadlineMs?: number | undefined;
+}
+
+type TransportType = HttpConnection["type"];
+
+/** Facts about a server with a URL that the next connection can use. */
+export interface HttpPrior extends McpPrior {
+  readonly transport: TransportType;
+}
+
+/** A connection over HTTP. */
+export interface HttpUpstream extends McpUpstream {
+  readonly prior: HttpPrior;
+}
+
+/** Status codes of the first answer by which the protocol recognizes a server of HTTP with SSE. */
+const SSE_STATUS = new Set([400, 404, 405]);
+const START_MS = 10_000;
+/** The server found other arguments in the headers than in the message, and did nothing. */
+const HEADER_MISMATCH = -32020;
+
+/**
+ * Connects to a server over Streamable HTTP or, if the server speaks only that, over HTTP with SSE.
+ * Variables in the connection are already filled in. It never waits for a user: a server that wants a
+ * login fails with `NEEDS_AUTH`.
+ */
+export async function connectHttp(
+  connection: HttpConnection,
+  options: ConnectHttpOptions,
+): Promise<HttpUpstream> {
+  const { name, prior, events, signal, maxBytes = 10_000_000, deadlineMs = 600_000 } = options;
+  const url = parsed(connection.url, name);
+  const authorization = chooseAuthorization(connection, options);
+  const { SdkHttpError, SSEClientTransport, StreamableHTTPClientTransport } = await import(
+    "@modelcontextprotocol/client"
+  );
+  const startBy = performance.now() + (options.startTimeoutMs ?? START_MS);
+  const first = isJsonObject(prior) && prior["transport"] === "sse" ? "sse" : connection.type;
+  /** The status of the first accepted message, or else of the last refused one. */
+  let answer = 0;
+  try {
+    return await connect(first);
+  } catch (thrown) {
+    if (connection.type === "sse" || (first === "http" && !SSE_STATUS.has(answer))) throw thrown;
+    try {
+      return await connect(first === "http" ? "sse" : "http");
+    } catch (again) {
+      // A server that speaks neither has given the reason to the first attempt.
+      throw GatewayError.is(again) && again.code === NEEDS_AUTH.code ? again : thrown;
+    }
+  }
+
+  async function connect(type: TransportType): Promise<HttpUpstream> {
+    const paramHeaders = createParamHeaders();
+    const upstream = await connectMcp(() => newTransport(type), {
+      name,
+      events,
+      prior,
+      signal,
+      capabilities: options.capabilities,
+      startTimeoutMs: Math.max(1, startBy - performance.now()),
+      opening: type === "http" ? "discover" : "initialize",
+      explain: (thrown) => (GatewayError.is(thrown) ? undefined : explain(thrown)),
+      headersFor: paramHeaders.headersFor,
+    });
+    const connected: HttpUpstream = { ...upstream, prior: { ...upstream.prior, transport: type } };
+    return type === "http" && upstream.prior.protocol === "modern"
+      ? withParamHeaders(connected, paramHeaders)
+      : connected;
+  }
+
+  function newTransport(type: TransportType): RemoteTransport {
+    let lastError: unknown;
+    const fetch = serverFetch({
+      name,
+      authorization,
+      fetch: createHttp({
+        headers: connection.headers,
+        maxBytes,
+        deadlineMs,
+        onDropped(id, { body }) {
+          transport.fail(id ?? requestId(body), tooLarge(maxBytes));
+        },
+      }).fetch,
+      onAnswer(status) {
+        if (type === "sse" && status >= 400) throw unexpectedStatus(status, name);
+        if (answer < 200 || answer >= 300) answer = status;
+      },
+      onSessionLost() {
+        transport.lose("the server no longer knows the session");
+        return connectionEnded({ name, closeReason: transport.closeReason });
+      },
+      onError(error) {
+        lastError = error;
+      },
+    });
+    // Redirects are followed by our fetch, or not at all.
+    const given = { fetch, redirectPolicy: "follow" as const };
+    const transport = remoteTransport({
+      name,
+      inner:
+        type === "sse" ? new SSEClientTransport(url, given) : new StreamableHTTPClientTransport(url, given),
+      singleStream: type === "sse",
+      toError: (thrown) =>
+        explain(thrown) ?? ((hasEvent(thrown) && explain(lastError)) || unreadable(thrown)),
+    });
+    return transport;
+  }
+
+  /** Finds the error of ours that the SDK has wrapped, or the status that it failed on. */
+  function explain(thrown: unknown): GatewayError | undefined {
+    let next = thrown;
+    for (let depth = 0; depth < 5 && next instanceof Error; depth++) {
+      if (GatewayError.is(next)) return next;
+      if (SdkHttpError.isInstance(next)) return unexpectedStatus(next.status, name);
+      next = next.cause;
+    }
+    return undefined;
+  }
+
+  function unreadable(cause: unknown): GatewayError {
+    const status = hasEvent(cause) && "code" in cause ? cause.code : undefined;
+    if (typeof status === "number") return unexpectedStatus(status, name);
+    const message = `The server "${name}" answered in a way that cannot be understood.`;
+    return new GatewayError(UPSTREAM_PROTOCOL, message, { cause });
+  }
+}
+
+/** Repeats arguments in headers, as only the modern protocol wants. */
+function withParamHeaders(upstream: HttpUpstream, headers: ParamHeaders): HttpUpstream {
+  const list: HttpUpstream["list"] = async (given) => headers.learn(await upstream.list(given));
+  return {
+    ...upstream,
+    list,
+    call: (...given) =>
+      upstream.call(...given).catch(async (thrown: unknown) => {
+        if (!GatewayError.is(thrown) || thrown.data["rpcCode"] !== HEADER_MISMATCH) throw thrown;
+        // The headers of the tool have changed, or were never read: its definition came from a snapshot.
+        await list();
+        return upstream.call(...given);
+      }),
+  };
+}
+
+/** The library that reads the stream of HTTP with SSE turns every error into an event. */
+function hasEvent(thrown: unknown): thrown is Error {
+  return thrown instanceof Error && "event" in thrown;
+}
+
+function requestId(body: RequestInit["body"]): string | number | undefined {
+  if (typeof body !== "string") return undefined;
+  return (JSON.parse(body) as { id?: string | number }).id;
+}
+
+function parsed(url: string, name: string): URL {
+  if (URL.canParse(url) && /^https?:/i.test(url)) return new URL(url);
+  throw new GatewayError(
+    "CONFIG_INVALID",
+    `The URL of the server "${name}" is not one that can be reached over http or https.`,
+  );
+}

@@ -1,0 +1,177 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import type {
+  JSONRPCMessage,
+  RequestId,
+  Transport,
+  TransportSendOptions,
+} from "@modelcontextprotocol/client";
+import type { GatewayError } from "../../../core/mod.ts";
+import { connectionEnded } from "../errors.ts";
+import type { McpTransport, MessageInfo } from "../session.ts";
+
+/** The request that is being sent. The SDK reads the stream of the answer as part of sending, and does not name it. */
+const sending = new AsyncLocalStorage<{ readonly on: object; readonly id: RequestId }>();
+
+/** A transport that can be told that one request has failed, or that the server is gone. */
+export interface RemoteTransport extends McpTransport {
+  /** Ends one request with this error; the others go on. */
+  fail(id: RequestId | undefined, error: GatewayError): void;
+  /** Ends all of them, and the connection, for this reason. */
+  lose(reason: string): void;
+}
+
+/** Options of {@link remoteTransport}. */
+export interface RemoteTransportOptions {
+  /** The name of the server, for messages. */
+  readonly name: string;
+  readonly inner: Transport & { terminateSession?(): Promise<void> };
+  /** Whether all answers come on one stream, so that its end is the end of the connection. */
+  readonly singleStream: boolean;
+  /** Turns an error of the wrapped transport into one that may be shown. */
+  readonly toError: (thrown: unknown) => GatewayError;
+}
+
+const GOODBYE_MS = 2_000;
+/** A stream that stays open after its answer is closed after this long; one that ends by itself can be used again. */
+const LINGER_MS = 1_000;
+
+/**
+ * Ends each request with its stream, and its stream with the request. The SDK's transports let a request whose
+ * stream broke wait for its time limit, and let the stream of a request that was given up run on.
+ */
+export function remoteTransport(options: RemoteTransportOptions): RemoteTransport {
+  const { name, inner, singleStream, toError } = options;
+  /** Ends each pending request, without an error once it was answered. */
+  const pending = new Map<RequestId, (error?: GatewayError) => void>();
+  let started = false;
+  let closed = false;
+  let closing: Promise<void> | undefined;
+  let closeReason: string | undefined;
+
+  const transport: RemoteTransport = {
+    async start() {
+      inner.onmessage = (message, extra) => {
+        if ("id" in message && !("method" in message) && message.id !== undefined) {
+          pending.get(message.id)?.();
+        }
+        const sent = sending.getStore();
+        // Two connections number their requests alike.
+        const related = !singleStream && sent?.on === inner ? sent.id : undefined;
+        const info: MessageInfo | undefined = related === undefined ? extra : { ...extra, related };
+        transport.onmessage?.(message, info);
+      };
+      inner.onerror = (error) => {
+        transport.onerror?.(error);
+        if (singleStream && started && isStreamError(error)) {
+          transport.lose("the server has ended the stream");
+        }
+      };
+      inner.onclose = () => {
+        closed = true;
+        for (const settle of [...pending.values()]) settle();
+        transport.onclose?.();
+      };
+      try {
+        await inner.start();
+      } catch (thrown) {
+        // The SDK would go on trying.
+        await inner.close();
+        throw toError(thrown);
+      }
+      started = true;
+    },
+    send(message, sendOptions) {
+      if (isRequest(message)) return request(message, sendOptions);
+      return inner.send(message, sendOptions).catch((thrown) => Promise.reject(toError(thrown)));
+    },
+    close() {
+      closing ??= terminateSession().then(() => inner.close());
+      return closing;
+    },
+    get closeReason() {
+      return closeReason;
+    },
+    endsBySignal: true,
+    get sessionId() {
+      return inner.sessionId;
+    },
+    get hasPerRequestStream() {
+      return inner.hasPerRequestStream ?? false;
+    },
+    setProtocolVersion: (version) => inner.setProtocolVersion?.(version),
+    fail(id, error) {
+      if (id !== undefined) pending.get(id)?.(error);
+    },
+    lose(reason) {
+      if (closed || closeReason !== undefined) return;
+      closeReason = reason;
+      for (const settle of [...pending.values()]) settle(connectionEnded({ name, closeReason }));
+      void inner.close();
+    },
+  };
+  return transport;
+
+  /** A server that keeps sessions can drop this one now instead of after a timeout. */
+  async function terminateSession(): Promise<void> {
+    if (closed || inner.sessionId === undefined || closeReason !== undefined) return;
+    await waitAtMost(inner.terminateSession?.(), GOODBYE_MS);
+  }
+
+  /** Resolves once the request has been answered or given up, and rejects when it failed. */
+  function request(
+    message: JSONRPCMessage & { id: RequestId; method: string },
+    from: TransportSendOptions = {},
+  ): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const abort = new AbortController();
+      const giveUp = (): void => settle();
+      const settle = (error?: GatewayError): void => {
+        if (!pending.delete(message.id)) return;
+        from.requestSignal?.removeEventListener("abort", giveUp);
+        // Nothing that still comes on the stream is used.
+        if (error || from.requestSignal?.aborted) abort.abort();
+        else setTimeout(() => abort.abort(), LINGER_MS).unref?.();
+        if (error) reject(error);
+        else resolve();
+      };
+      pending.set(message.id, settle);
+      from.requestSignal?.addEventListener("abort", giveUp, { once: true });
+      const onRequestStreamEnd = (): void => {
+        if (from.onRequestStreamEnd) {
+          from.onRequestStreamEnd();
+          settle();
+        } else {
+          settle(connectionEnded({ name, closeReason: "the stream broke off before the answer" }));
+        }
+      };
+      sending
+        .run({ on: inner, id: message.id }, () =>
+          inner.send(message, { ...from, requestSignal: abort.signal, onRequestStreamEnd }),
+        )
+        .catch((thrown: unknown) => {
+          // The SDK reads this answer itself, to find out which protocol versions the server speaks.
+          if (message.method !== "server/discover") return settle(toError(thrown));
+          if (pending.delete(message.id)) reject(thrown);
+        });
+    });
+  }
+}
+
+function isRequest(message: JSONRPCMessage): message is JSONRPCMessage & { id: RequestId; method: string } {
+  return "method" in message && "id" in message && message.id !== undefined;
+}
+
+/** The SDK reports the end of its stream and a broken event in the same way; only the first has an event. */
+function isStreamError(error: Error): boolean {
+  return "event" in error;
+}
+
+/** Waits for the end of some work, successful or not, but not longer than this. */
+async function waitAtMost(work: Promise<unknown> | undefined, ms: number): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const limit = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms);
+  });
+  await Promise.race([work?.catch(() => {}), limit]);
+  clearTimeout(timer);
+}

@@ -1,0 +1,125 @@
+import { isJsonObject, type JsonObject, type RejectedTool, type ToolDefinition } from "../../core/mod.ts";
+import type { Listing } from "../../core/services/servers.ts";
+import { faultOf } from "../lib/json.ts";
+import { wasAnswered } from "./errors.ts";
+
+/** Reads one page of a list; without a cursor, the first. */
+export type ReadPage = (method: string, params: JsonObject, timeoutMs: number) => Promise<JsonObject>;
+
+const MAX_PAGES = 1_000;
+const MAX_ITEMS = 100_000;
+/** Prompts and resources are not needed to call a tool, so they must not delay it. */
+const EXTRAS_MS = 5_000;
+
+/** The capabilities that a server declares: only the keys matter. */
+export type Capabilities = Readonly<Record<string, unknown>>;
+
+/** Reads the tools and, where the server says that it has them, the rest. Only a failure of the tools is one. */
+export async function readLists(
+  read: ReadPage,
+  capabilities: Capabilities,
+  timeoutMs: number,
+): Promise<Listing> {
+  const extrasMs = Math.min(EXTRAS_MS, timeoutMs);
+  const extra = (capability: string, method: string, key: string): Promise<JsonObject[]> =>
+    capabilities[capability]
+      ? readAll(read, method, key, extrasMs).then(
+          ({ items }) => items.filter((item) => isJsonObject(item) && !faultOf(item)) as JsonObject[],
+          () => [],
+        )
+      : Promise.resolve([]);
+  const [tools, resources, resourceTemplates, prompts] = await Promise.all([
+    readTools(read, capabilities["tools"] !== undefined, timeoutMs),
+    extra("resources", "resources/list", "resources"),
+    extra("resources", "resources/templates/list", "resourceTemplates"),
+    extra("prompts", "prompts/list", "prompts"),
+  ]);
+  return { ...tools, resources, resourceTemplates, prompts };
+}
+
+async function readTools(
+  read: ReadPage,
+  declared: boolean,
+  timeoutMs: number,
+): Promise<Pick<Listing, "tools" | "rejected">> {
+  try {
+    const { items, cut } = await readAll(read, "tools/list", "tools", declared ? timeoutMs : EXTRAS_MS);
+    const { tools, rejected } = takeTools(items);
+    if (cut) rejected.push({ name: "(more)", reason: `the server's list is longer than ${cut}` });
+    return { tools, rejected };
+  } catch (thrown) {
+    // Some servers have tools and do not say so; one that says so must have them.
+    if (!declared && wasAnswered(thrown)) return { tools: [], rejected: [] };
+    throw thrown;
+  }
+}
+
+/** Follows the pages of a list until there is no more, or a cursor comes back, or it is enough. */
+async function readAll(
+  read: ReadPage,
+  method: string,
+  key: string,
+  timeoutMs: number,
+): Promise<{ items: unknown[]; cut?: string }> {
+  const deadline = performance.now() + timeoutMs;
+  const seen = new Set<string>();
+  const items: unknown[] = [];
+  let params: JsonObject = {};
+  for (let page = 0; page < MAX_PAGES; page++) {
+    const result = await read(method, params, Math.max(1, deadline - performance.now()));
+    const found = result[key];
+    if (Array.isArray(found)) for (const item of found) items.push(item);
+    const cursor = result["nextCursor"];
+    if (typeof cursor !== "string" || seen.has(cursor)) return { items };
+    if (items.length > MAX_ITEMS) return { items, cut: `${MAX_ITEMS} entries` };
+    seen.add(cursor);
+    params = { cursor };
+  }
+  return { items, cut: `${MAX_PAGES} pages` };
+}
+
+/** Takes tools in one by one: a bad one is named, and does not cost the others. */
+export function takeTools(items: readonly unknown[]): { tools: ToolDefinition[]; rejected: RejectedTool[] } {
+  const tools: ToolDefinition[] = [];
+  const rejected: RejectedTool[] = [];
+  const texts = new Map<unknown, string>();
+  for (const item of items) {
+    const fault = faultOfTool(item);
+    if (fault !== undefined) {
+      rejected.push({ name: nameOf(item), reason: fault });
+      continue;
+    }
+    const tool = tidy(item as JsonObject);
+    const text = JSON.stringify(tool);
+    // A server whose pages overlap lists the very same tool twice. A different one of that name is another matter.
+    if (texts.get(tool.name) === text) continue;
+    texts.set(tool.name, text);
+    tools.push(tool);
+  }
+  return { tools, rejected };
+}
+
+function faultOfTool(item: unknown): string | undefined {
+  if (!isJsonObject(item)) return "it is not an object";
+  const { name, inputSchema, description } = item;
+  if (typeof name !== "string" || name === "") return "it has no name";
+  if (!isJsonObject(inputSchema)) return "its inputSchema is not an object";
+  if (typeof (description ?? "") !== "string") return "its description is not a string";
+  const fault = faultOf(item);
+  if (fault)
+    return fault.code === "FORBIDDEN_KEY" ? "it holds a key that is not allowed" : "it is nested too deep";
+  return undefined;
+}
+
+function nameOf(item: unknown): string {
+  const name = isJsonObject(item) ? item["name"] : undefined;
+  return typeof name === "string" ? name : "";
+}
+
+/** Leaves out what is not of its type, and the `null` that some write for nothing. */
+function tidy(item: JsonObject): ToolDefinition {
+  const result = { ...item };
+  for (const key of ["title", "description"]) if (typeof result[key] !== "string") delete result[key];
+  for (const key of ["outputSchema", "annotations"]) if (!isJsonObject(result[key])) delete result[key];
+  return result as unknown as ToolDefinition;
+}

@@ -1,0 +1,220 @@
+import type { MessageExtraInfo, RequestId, Transport } from "@modelcontextprotocol/client";
+import { followSignal, type GatewayError, type JsonObject, type ToolResult } from "../../core/mod.ts";
+import type {
+  Listing,
+  Upstream,
+  UpstreamEvents,
+  UpstreamRequestOptions,
+} from "../../core/services/servers.ts";
+import { faultOf } from "../lib/json.ts";
+import { type McpPrior, negotiate, type Opening, toEnvelope, toInfo } from "./handshake.ts";
+import { type Capabilities, readLists } from "./lists.ts";
+import { createLogLevel, getLogLevel, toParams } from "./request-params.ts";
+import { createRequests, type RequestInit } from "./requests.ts";
+import { createServerRequests } from "./server-requests.ts";
+import { keepSubscribed, watchEach } from "./subscription.ts";
+
+export type { McpPrior } from "./handshake.ts";
+
+/** A transport of the SDK, or one of ours, which knows more. It may call `onmessage` with a {@link MessageInfo}. */
+export interface McpTransport extends Transport {
+  /** Why the connection ended; completes "because". Absent while it is open, and where no reason is known. */
+  readonly closeReason?: string | undefined;
+  /** Whether it ends a request when the `requestSignal` that it was sent with is aborted. */
+  readonly endsBySignal?: boolean | undefined;
+  /** Begins to start, so that the server gets ready while the SDK is loaded. */
+  prepare?(): void;
+}
+
+/** Facts about a message that came in. */
+export interface MessageInfo extends MessageExtraInfo {
+  /** The request that the message came on the stream of. */
+  readonly related?: RequestId | undefined;
+}
+
+/** Options of a connection to an MCP server. */
+export interface ConnectMcpOptions {
+  /** The name of the server, for messages. */
+  readonly name: string;
+  /** The handshake must be over after this long; 10,000 by default. */
+  readonly startTimeoutMs?: number | undefined;
+  readonly events?: UpstreamEvents | undefined;
+  /** The capabilities of clients that a server of the legacy protocol is told of; none by default. */
+  readonly capabilities?: Readonly<JsonObject> | undefined;
+  /** The `prior` of an earlier connection, read from a cache. Anything unusable is ignored. */
+  readonly prior?: unknown;
+  /**
+   * The protocol that is tried first where nothing is known: `initialize` costs a legacy server nothing, and is the
+   * default; `discover` is right where both can be tried on one connection, as over HTTP.
+   */
+  readonly opening?: Opening | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** Explains an error of the transport, where it has errors of its own. */
+  readonly explain?: ((thrown: unknown) => GatewayError | undefined) | undefined;
+  /** Returns the HTTP headers that a call of a tool needs besides the usual ones. */
+  readonly headersFor?: ((tool: string, args: JsonObject) => Record<string, string> | undefined) | undefined;
+}
+
+/** A connection to an MCP server. */
+export interface McpUpstream extends Upstream {
+  /** Facts about the server that make the next connection faster; JSON. */
+  readonly prior: McpPrior;
+}
+
+const START_MS = 10_000;
+const LIST_MS = 30_000;
+const CALL_MS = 60_000;
+const LOG_LEVEL_MS = 5_000;
+const SETTLE_MS = 100;
+const listChanges = [
+  "notifications/tools/list_changed",
+  "notifications/prompts/list_changed",
+  "notifications/resources/list_changed",
+] as const;
+
+/**
+ * Connects to an MCP server of either protocol. The SDK's client connects, negotiates and listens; requests are ours. The
+ * factory is called again where a second attempt needs a fresh transport.
+ */
+export async function connectMcp(
+  newTransport: () => McpTransport,
+  options: ConnectMcpOptions,
+): Promise<McpUpstream> {
+  const { name, explain, events = {} } = options;
+  const { client, transport, prior } = await negotiate(newTransport, {
+    ...options,
+    startTimeoutMs: options.startTimeoutMs ?? START_MS,
+    opening: options.opening ?? "initialize",
+  });
+  const isModern = prior.protocol === "modern";
+  const serverCapabilities = (client.getServerCapabilities() ?? {}) as Capabilities;
+  const envelope = isModern ? toEnvelope(client, options.capabilities) : undefined;
+  const requests = createRequests({ name, transport, envelope, explain });
+  const serverRequests = createServerRequests({
+    name,
+    capabilities: isModern ? {} : (options.capabilities ?? {}),
+    requests,
+    send: (message) => transport.send(message),
+    onResourceUpdated: (uri) => events.onResourceUpdated?.(uri),
+  });
+  const deliver = transport.onmessage;
+  transport.onmessage = (message, extra?: MessageInfo) => {
+    if (requests.receive(message) || serverRequests.receive(message, extra?.related)) return;
+    deliver?.(message, extra);
+  };
+
+  const life = new AbortController();
+  const watched = new Set<string>();
+  let settling: ReturnType<typeof setTimeout> | undefined;
+  let isClosed = false;
+  let closing: Promise<void> | undefined;
+  client.onclose = () => {
+    if (!isClosed) events.onClosed?.(transport.closeReason ?? "the server ended the connection");
+    end();
+  };
+  for (const method of listChanges) client.setNotificationHandler(method, onListChanged);
+  const subscription = keepSubscribed(client, life.signal, onListChanged);
+  /** A legacy server is told once how much its clients want to hear; a modern one with each request. */
+  const raiseLogLevel =
+    isModern || !serverCapabilities["logging"]
+      ? undefined
+      : createLogLevel((level) => ask("logging/setLevel", { level }, LOG_LEVEL_MS));
+
+  return {
+    info: toInfo(client),
+    prior,
+    list,
+    call(tool, args, given = {}) {
+      const { timeoutMs = CALL_MS } = given;
+      return inLogLevel(given, () =>
+        requests.send({
+          method: "tools/call",
+          params: toParams({ name: tool, arguments: args }, given, isModern),
+          timeoutMs,
+          headers: options.headersFor?.(tool, args),
+          options: given,
+          read: toToolResult,
+        }),
+      );
+    },
+    request(method, params, given = {}) {
+      const { timeoutMs = CALL_MS } = given;
+      return inLogLevel(given, () =>
+        requests.send({
+          method,
+          params: toParams(params, given, isModern),
+          timeoutMs,
+          options: given,
+          read: checked,
+        }),
+      );
+    },
+    watch: (uris) =>
+      isModern
+        ? subscription.watch(uris)
+        : watchEach(uris, watched, (method, uri) => ask(method, { uri }, LIST_MS)),
+    close() {
+      isClosed = true;
+      end();
+      closing ??= Promise.allSettled([client.close(), transport.close()]).then(() => {});
+      return closing;
+    },
+  };
+
+  async function list({
+    signal,
+    timeoutMs = LIST_MS,
+  }: Parameters<Upstream["list"]>[0] = {}): Promise<Listing> {
+    const { cancellation, stop } = followSignal(signal);
+    try {
+      return await readLists(
+        (method, params, ms) => ask(method, params, ms, { options: { cancellation }, limitMs: timeoutMs }),
+        serverCapabilities,
+        timeoutMs,
+      );
+    } finally {
+      stop();
+    }
+  }
+
+  /** Makes a request of the gateway itself. */
+  function ask(
+    method: string,
+    params: JsonObject,
+    timeoutMs: number,
+    more?: Pick<RequestInit<JsonObject>, "options" | "limitMs">,
+  ): Promise<JsonObject> {
+    return requests.send({ method, params, timeoutMs, ...more, isOwn: true, read: (result) => result });
+  }
+
+  function inLogLevel<T>(given: UpstreamRequestOptions, send: () => Promise<T>): Promise<T> {
+    const level = raiseLogLevel && getLogLevel(given);
+    return level === undefined || !raiseLogLevel ? send() : raiseLogLevel(level).then(send);
+  }
+
+  /** Servers that register tools one by one announce each of them. */
+  function onListChanged(): void {
+    clearTimeout(settling);
+    if (life.signal.aborted) return;
+    settling = setTimeout(() => events.onListChanged?.(), SETTLE_MS);
+  }
+
+  function end(): void {
+    life.abort();
+    clearTimeout(settling);
+    requests.end();
+  }
+}
+
+/** Refuses a result that reaches a prototype or is nested too deep. */
+function checked(result: JsonObject): JsonObject {
+  const fault = faultOf(result);
+  if (fault) throw fault;
+  return result;
+}
+
+/** Adds the `content` that callers count on. */
+function toToolResult(given: JsonObject): ToolResult {
+  const result = checked(given);
+  return Array.isArray(result["content"]) ? (result as JsonObject & ToolResult) : { ...result, content: [] };
+}

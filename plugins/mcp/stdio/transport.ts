@@ -1,0 +1,223 @@
+import type { JSONRPCMessage, RequestId, Transport } from "@modelcontextprotocol/client";
+import { GatewayError, isJsonObject, type JsonObject } from "../../../core/mod.ts";
+import {
+  RESPONSE_TOO_DEEP,
+  RESPONSE_TOO_LARGE,
+  UPSTREAM_CLOSED,
+  UPSTREAM_PROTOCOL,
+} from "../../../core/services/servers.ts";
+import { faultOf } from "../../lib/json.ts";
+import { type LineLimits, lineReader } from "../../lib/lines.ts";
+import type { RpcError } from "../errors.ts";
+import { type Child, type ChildCommand, startChild } from "./process.ts";
+
+/** Counts of unusable output. */
+export interface StdioCounters {
+  /** Lines that are not messages: logs, colors, banners. */
+  noise: number;
+  /** Answers to no request of ours, or to one already answered. */
+  unmatched: number;
+  tooLarge: number;
+  tooDeep: number;
+  /** Lines that are not UTF-8. */
+  notText: number;
+  /** Messages with keys that reach a prototype. */
+  forbidden: number;
+}
+
+/** The transport of the protocol over a process's standard input and output. */
+export interface StdioTransport extends Transport {
+  /** Starts the process, which gets ready while the SDK is loaded; `start` waits for it. */
+  prepare(): void;
+  /** The process's id, once it is started. */
+  readonly pid: number | null;
+  /** The end of its error output. For users to read: it may hold anything. */
+  readonly stderr: string;
+  readonly counters: Readonly<StdioCounters>;
+  /** Whether the process writes so much noise that it is likely broken; it is used all the same. */
+  readonly degraded: boolean;
+  /** Why the connection ended, if it did; completes "because". */
+  readonly closeReason: string | undefined;
+}
+
+/** Limits of one message of a server: 10 MB, 64 levels deep. */
+export const messageLimits: LineLimits = Object.freeze({ maxBytes: 10_000_000, maxDepth: 64 });
+
+const TOLERATED_NOISE = 100;
+const INTERNAL_ERROR = -32603;
+
+/** Makes the transport of one process, which `start` starts. */
+export function stdioTransport(command: ChildCommand, limits: LineLimits = messageLimits): StdioTransport {
+  const counters: StdioCounters = {
+    noise: 0,
+    unmatched: 0,
+    tooLarge: 0,
+    tooDeep: 0,
+    notText: 0,
+    forbidden: 0,
+  };
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  const pending = new Set<RequestId>();
+  let starting: Promise<Child> | undefined;
+  let child: Child | undefined;
+  let closed = false;
+  let closeReason: string | undefined;
+
+  const transport: StdioTransport = {
+    get pid() {
+      return child?.pid ?? null;
+    },
+    get stderr() {
+      return child?.errorOutput() ?? "";
+    },
+    get degraded() {
+      return counters.noise > TOLERATED_NOISE;
+    },
+    get closeReason() {
+      return closeReason;
+    },
+    counters,
+    prepare() {
+      starting = startChild(command, { onOutput, onEnded });
+      // The reason of a failure is given by `start`.
+      starting.catch(() => {});
+    },
+    async start() {
+      if (!starting) this.prepare();
+      child = await starting;
+    },
+    async send(message) {
+      if (closed || !child) throw notRunning();
+      const text = `${JSON.stringify(message)}\n`;
+      note(message);
+      await child.write(text);
+    },
+    async close() {
+      finish();
+      await starting?.then(
+        (started) => started.close(),
+        () => {},
+      );
+    },
+  };
+
+  const onOutput = lineReader(limits, {
+    onLine(line, id) {
+      const text = decode(line, id);
+      if (text !== undefined) read(text);
+    },
+    onRefused(reason, id) {
+      if (reason === "too-large") {
+        counters.tooLarge++;
+        refuse(id, RESPONSE_TOO_LARGE, `The answer is larger than ${limits.maxBytes} bytes.`);
+      } else {
+        counters.tooDeep++;
+        refuse(id, RESPONSE_TOO_DEEP, `The answer is nested deeper than ${limits.maxDepth} levels.`);
+      }
+    },
+  });
+  return transport;
+
+  function onEnded(reason: string): void {
+    closeReason = reason;
+    finish();
+  }
+
+  function finish(): void {
+    if (closed) return;
+    closed = true;
+    pending.clear();
+    transport.onclose?.();
+  }
+
+  /** Notes which requests are pending, so that no answer reaches another caller. */
+  function note(message: JSONRPCMessage): void {
+    if (!("method" in message)) return;
+    if ("id" in message) pending.add(message.id);
+    else if (message.method === "notifications/cancelled") {
+      pending.delete((message.params as { requestId?: RequestId } | undefined)?.requestId as RequestId);
+    }
+  }
+
+  function decode(line: Uint8Array, id: () => RequestId | undefined): string | undefined {
+    try {
+      return decoder.decode(line);
+    } catch {
+      counters.notText++;
+      refuse(id(), UPSTREAM_PROTOCOL, "The answer is not valid UTF-8.");
+      return undefined;
+    }
+  }
+
+  function read(text: string): void {
+    let value: unknown;
+    try {
+      value = JSON.parse(text);
+    } catch {
+      if (text.trim() !== "") counters.noise++;
+      return;
+    }
+    for (const message of Array.isArray(value) ? value : [value]) receive(message);
+  }
+
+  function receive(message: unknown): void {
+    if (closed) return;
+    if (!isJsonObject(message) || message["jsonrpc"] !== "2.0") counters.noise++;
+    else if ("method" in message) {
+      // Requests and notifications are used as they are; an answer is checked where it is used.
+      if (faultOf(message) === undefined) deliver(message);
+      else counters.forbidden++;
+    } else settle(message["id"] as RequestId, message);
+  }
+
+  function settle(id: RequestId, message: JsonObject): void {
+    if (pending.delete(id)) deliver(toAnswer(message));
+    else counters.unmatched++;
+  }
+
+  function refuse(id: RequestId | undefined, kind: typeof UPSTREAM_PROTOCOL, message: string): void {
+    const error = new GatewayError(kind, message);
+    if (id === undefined || !pending.delete(id)) transport.onerror?.(error);
+    // As an object of ours it cannot be mistaken for what a server says of its own error.
+    else deliver({ jsonrpc: "2.0", id, error: { code: INTERNAL_ERROR, message, data: error } });
+  }
+
+  function deliver(message: object): void {
+    try {
+      transport.onmessage?.(message as JSONRPCMessage);
+    } catch (thrown) {
+      transport.onerror?.(thrown instanceof Error ? thrown : new Error(String(thrown)));
+    }
+  }
+}
+
+/** Leaves out unknown keys: the SDK takes a message with one key too many for no answer at all. */
+function toAnswer(message: JsonObject): object {
+  const { id, result } = message;
+  if (isJsonObject(result) && !hasError(message)) return { jsonrpc: "2.0", id, result };
+  return { jsonrpc: "2.0", id, error: toRpcError(message) };
+}
+
+function hasError({ error }: JsonObject): boolean {
+  return error !== undefined && error !== null;
+}
+
+function toRpcError(answer: JsonObject): RpcError {
+  if (!hasError(answer)) {
+    const message = "The answer holds neither a result nor an error.";
+    return { code: INTERNAL_ERROR, message, data: new GatewayError(UPSTREAM_PROTOCOL, message) };
+  }
+  const { error } = answer;
+  const { code, message, data } = isJsonObject(error)
+    ? error
+    : { code: undefined, message: error, data: undefined };
+  return {
+    code: Number.isSafeInteger(code) ? (code as number) : INTERNAL_ERROR,
+    message: typeof message === "string" ? message : "unknown",
+    ...(data === undefined ? {} : { data }),
+  };
+}
+
+function notRunning(): GatewayError {
+  return new GatewayError(UPSTREAM_CLOSED, "The server's process is not running.", { data: { sent: false } });
+}

@@ -1,0 +1,94 @@
+import { type Command, defineCommand } from "../../../core/services/command.ts";
+import { waysOf } from "../../lib/server-entry/server-json.ts";
+import { counted, output, usageError } from "../../lib/terminal/output.ts";
+import { waitingLine } from "../../lib/terminal/servers.ts";
+import { type FoundServers, findLocal, findRemote } from "../find.ts";
+import { shownRegistry } from "../options.ts";
+import { createRegistryRanker } from "../rank.ts";
+import { limitOf, registryArgs, shownStatus, withRegistries } from "./registries.ts";
+
+/** Exit code where no server fits. */
+const NOTHING_FOUND = 2;
+const DAY_MS = 86_400_000;
+
+/** Searches the servers of registries. */
+export const search: Command = defineCommand({
+  args: {
+    query: { type: "positional", required: true, description: "What the server should do" },
+    limit: { type: "string", description: "At most so many", default: "10", valueHint: "N" },
+    remote: { type: "boolean", description: "Ask the registries, even if there is a copy on this machine" },
+    json: { type: "boolean", description: "Print JSON" },
+    ...registryArgs,
+  },
+  async run(given, context) {
+    const { query } = given;
+    const limit = limitOf(given.limit);
+    if (query.trim() === "") throw usageError("The query is empty.");
+    const found = await withRegistries(context, given, async ({ gateway, client, mirror }) => {
+      const options = { limit, ranker: () => createRegistryRanker(gateway) };
+      const done = waitingLine(`Searching for "${query}" …`);
+      try {
+        const local = given.remote ? undefined : await findLocal(mirror, query, options);
+        return local ?? (await findRemote(client, query, options));
+      } finally {
+        done();
+      }
+    });
+    output(given.json, toJson(found), () => describe(query, found));
+    if (!given.json) process.stderr.write(notes(found));
+    return found.hits.length > 0 ? 0 : NOTHING_FOUND;
+  },
+});
+
+function toJson({ hits, source, known, troubles }: FoundServers): object {
+  return {
+    results: hits.map(({ entry, relevance }) => ({
+      name: entry.name,
+      version: entry.version,
+      ...(entry.title !== undefined && { title: entry.title }),
+      description: entry.description,
+      relevance: Math.round(relevance * 100) / 100,
+      status: entry.status,
+      ...(entry.statusMessage !== undefined && { statusMessage: entry.statusMessage }),
+      ways: waysOf(entry.server),
+      registry: shownRegistry(entry.registry),
+    })),
+    source,
+    ...(known?.syncedAt !== undefined && { syncedAt: new Date(known.syncedAt).toISOString() }),
+    ...(troubles.length > 0 && { troubles: troubles.map(({ message }) => message) }),
+  };
+}
+
+function describe(query: string, { hits, known }: FoundServers): string {
+  if (hits.length === 0) return `No server fits "${query}".\n`;
+  const blocks = hits.map(({ entry }, index) => {
+    const status = shownStatus(entry);
+    const ways = waysOf(entry.server);
+    return [
+      `${index + 1}. ${entry.name} ${entry.version}`,
+      ...(entry.description ? [`   ${entry.description}`] : []),
+      ...(status ? [`   ! ${capitalised(status)}`] : []),
+      `   ${ways.length > 0 ? `By: ${ways.join(", ")}` : "It cannot be started here."}`,
+    ].join("\n");
+  });
+  const of = known ? ` of ${counted(known.servers, "server")}` : "";
+  return `Search results for "${query}" (${hits.length} found${of}):\n\n${blocks.join("\n\n")}\n`;
+}
+
+function notes({ source, known, troubles }: FoundServers): string {
+  const lines = troubles.map(({ message }) => `! ${message}`);
+  if (source === "registry")
+    lines.push(
+      'Registries find little more than names. "toolpipe registry sync" makes a copy that finds more.',
+    );
+  const age = known?.syncedAt === undefined ? undefined : Date.now() - known.syncedAt;
+  if (age !== undefined && age > DAY_MS)
+    lines.push(
+      `This is ${counted(Math.floor(age / DAY_MS), "day")} old. "toolpipe registry sync" renews it.`,
+    );
+  return lines.map((line) => `${line}\n`).join("");
+}
+
+function capitalised(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+}

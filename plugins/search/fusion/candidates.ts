@@ -1,0 +1,90 @@
+import type { Tool } from "../../../core/mod.ts";
+import type { FusionWeights } from "../options.ts";
+import type { QueryScores } from "../scorer.ts";
+import { blend } from "./blend.ts";
+import { collectEvidence, type Evidence, isCompared } from "./relevance.ts";
+
+/** Scores of each scorer for one text, by the name of the scorer. */
+export type FusionScores = Readonly<Record<keyof FusionWeights, QueryScores>>;
+
+/** Tool that a query may mean. */
+export interface Candidate {
+  readonly tool: Tool;
+  /** How far it stands out; the scale is the query's own. */
+  readonly score: number;
+  /** Contribution of each scorer to the score. */
+  readonly scores: Readonly<Record<keyof FusionWeights, number>>;
+  /** Tells whether it is really meant. */
+  evidence(): Evidence;
+}
+
+/** Weight of the whole query beside the best of its clauses. */
+const WHOLE = 0.5;
+/** A tool that the query names comes before all that it does not name, whatever the scores. */
+const NAMED = 1_000;
+
+const order = ["keyword", "embedding", "tag"] as const;
+
+/** Blends the scores of a query and of its clauses to candidates, best first; of one server if it is given. */
+export function findCandidates(
+  whole: FusionScores,
+  clauses: readonly FusionScores[],
+  weights: FusionWeights,
+  server?: string,
+): readonly Candidate[] {
+  const texts = [whole, ...clauses];
+  const blends = texts.map((text) =>
+    blend(
+      order.map((name) => ({
+        scores: text[name],
+        weight: weights[name],
+        knows: name === "embedding" ? (tool: Tool) => isCompared(text, tool) : undefined,
+      })),
+      server,
+    ),
+  );
+  // A tool that is a candidate among all servers scores the same among those of one: the order stays.
+  const everywhere = new Set(blends.flatMap((each) => [...each.everywhere]));
+  const found = [...new Set(blends.flatMap(({ candidates }) => [...candidates]))].map((tool) => {
+    const [own = [], ...others] = blends.map(({ scores, exactScores }) =>
+      everywhere.has(tool) ? scores(tool) : exactScores(tool),
+    );
+    const best = others.reduce((a, b) => (sum(b) > sum(a) ? b : a), others[0] ?? own);
+    const scores = own.map((score, at) => score * WHOLE + (best[at] ?? 0) * (1 - WHOLE));
+    return { tool, scores, score: sum(scores), named: whole.keyword.features(tool)["named"] ?? 0 };
+  });
+  found.sort(
+    (a, b) => b.named * NAMED + b.score - a.named * NAMED - a.score || (a.tool.id < b.tool.id ? -1 : 1),
+  );
+  return found.map(({ tool, score, scores }) => ({
+    tool,
+    score,
+    scores: { keyword: scores[0] ?? 0, embedding: scores[1] ?? 0, tag: scores[2] ?? 0 },
+    evidence: () => collectEvidence(texts, tool),
+  }));
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, each) => total + each, 0);
+}
+
+/** A query is read up to here. */
+const MAX_CHARACTERS = 4_000;
+const MAX_CLAUSES = 6;
+
+/** Ends of sentences and lines, and words that join one request to the next. */
+const boundary = /(?<=[.?!;。？！；])\s+|\n+|,\s+(?=(?:and|then)\s)|\s\+\s|\s(?:and then|then)\s/i;
+
+/**
+ * Splits a query into its requests: "Read the file. Then mail it" asks for two tools, and each is easier to find by
+ * its own words. Returns none for a single request.
+ */
+export function splitClauses(query: string): readonly string[] {
+  const clauses = query
+    .slice(0, MAX_CHARACTERS)
+    .split(boundary)
+    .map((clause) => clause.trim())
+    .filter((clause) => /\S\s+\S/.test(clause));
+  const different = [...new Set(clauses)];
+  return different.length > 1 ? different.slice(0, MAX_CLAUSES) : [];
+}

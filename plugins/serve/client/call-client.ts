@@ -1,0 +1,100 @@
+import type { Call, CallNotes, Gateway, JsonObject } from "../../../core/mod.ts";
+import type { Client, ClientCapability, Clients } from "../../../core/services/clients.ts";
+
+/** Who a call is made for; a request of a client is one. */
+export interface Caller {
+  readonly client: Client | undefined;
+  /** Notes that a tool was started that may do more than read. */
+  markEffects?(): void;
+}
+
+const callerNote = Symbol("toolpipe caller");
+
+/** The notes by which {@link findCaller} finds the caller of a call. */
+export function callerNotes(caller: Caller): CallNotes {
+  return { [callerNote]: caller };
+}
+
+/** The caller of a call, or of the outermost call that it is made for. */
+export function findCaller(call: Call): Caller | undefined {
+  let outermost = call;
+  while (outermost.parent) outermost = outermost.parent;
+  return outermost.notes[callerNote] as Caller | undefined;
+}
+
+/** Finds the clients behind the calls of a gateway. */
+export function createClients(gateway: Pick<Gateway, "services">, isShared: boolean): Clients {
+  let hasLogging = false;
+  return {
+    get(call) {
+      const client = findCaller(call)?.client;
+      return client && new CallClient(client, call, gateway.services);
+    },
+    getNotes: (client) => callerNotes({ client }),
+    isShared,
+    offerLogging() {
+      hasLogging = true;
+    },
+    get hasLogging() {
+      return hasLogging;
+    },
+  };
+}
+
+/** A client as one call has it. A class for the reason that `Request` is one. */
+class CallClient implements Client {
+  readonly #client: Client;
+  readonly #call: Call;
+  readonly #services: Gateway["services"];
+
+  constructor(client: Client, call: Call, services: Gateway["services"]) {
+    this.#client = client;
+    this.#call = call;
+    this.#services = services;
+  }
+
+  get protocol(): Client["protocol"] {
+    return this.#client.protocol;
+  }
+
+  /** If there is only one client, all requests are its own, also in the modern protocol. */
+  get session(): Client["session"] {
+    const isAlone = this.#services.clients?.isShared === false;
+    return this.#client.session ?? (isAlone ? this.#services : undefined);
+  }
+
+  get logLevel(): Client["logLevel"] {
+    return this.#client.logLevel;
+  }
+
+  get info(): Client["info"] {
+    return this.#client.info;
+  }
+
+  get capabilities(): Client["capabilities"] {
+    return this.#client.capabilities;
+  }
+
+  can(capability: ClientCapability): boolean {
+    return this.#client.can(capability);
+  }
+
+  async ask(
+    method: string,
+    params: Readonly<JsonObject>,
+    { signal }: { readonly signal?: AbortSignal } = {},
+  ): Promise<JsonObject> {
+    const own = this.#call.signal;
+    const resume = this.#call.pause();
+    try {
+      const either = signal ? AbortSignal.any([signal, own]) : own;
+      return await this.#client.ask(method, params, { signal: either });
+    } finally {
+      resume();
+    }
+  }
+
+  notify(method: string, params: Readonly<JsonObject>): void {
+    if (!this.#call.ended) this.#client.notify(method, params);
+  }
+}

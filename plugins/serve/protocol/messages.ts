@@ -1,0 +1,60 @@
+import { isJsonObject, type JsonObject, version } from "../../../core/mod.ts";
+import { RpcError, rpcCodes, toRpcError } from "../../lib/jsonrpc.ts";
+
+/** The id that a client gave its request. */
+export type Id = string | number;
+
+/** The legacy protocol versions, newest first: a client connects once and keeps a session. */
+export const legacyVersions: readonly string[] = [
+  "2025-11-25",
+  "2025-06-18",
+  "2025-03-26",
+  "2024-11-05",
+  "2024-10-07",
+];
+/** The modern protocol versions: every request carries the version and the capabilities of its client. */
+export const modernVersions: readonly string[] = ["2026-07-28"];
+
+/** The name and version that clients see. */
+export const serverInfo: { readonly name: string; readonly version: string } = { name: "toolpipe", version };
+
+/** Prefix of the metadata keys that MCP defines. */
+export const META = "io.modelcontextprotocol/";
+
+/** Caching hints of modern lists: the catalog can change at any moment, so a client may keep nothing. */
+export const cacheable = { ttlMs: 0, cacheScope: "private" } as const;
+
+/** The message for a result that cannot be serialized. */
+export const UNWRITABLE = "The answer cannot be written as JSON.";
+
+/** The `_meta` of a request, if it is an object. */
+export function getMeta({ _meta }: JsonObject): Readonly<JsonObject> | undefined {
+  return isJsonObject(_meta) ? _meta : undefined;
+}
+
+/** The modern protocol version that a request claims, if any. Throws if that version is not supported. */
+export function getModernVersion(params: JsonObject): string | undefined {
+  const claimed = getMeta(params)?.[`${META}protocolVersion`];
+  if (claimed === undefined) return undefined;
+  if (typeof claimed === "string" && modernVersions.includes(claimed)) return claimed;
+  throw new RpcError(rpcCodes.unsupportedVersion, "This protocol version is not supported.", {
+    supported: modernVersions,
+    requested: String(claimed).slice(0, 40),
+  });
+}
+
+/** A result in the shape of the modern protocol. */
+export function toModernResult(result: object): object {
+  const { _meta, resultType, ...rest } = result as { _meta?: object; resultType?: unknown };
+  return {
+    ...rest,
+    // Any other result type is a matter between an upstream server and us.
+    resultType: resultType === "input_required" ? resultType : "complete",
+    _meta: { ..._meta, [`${META}serverInfo`]: serverInfo },
+  };
+}
+
+/** An answer that carries an error. */
+export function errorMessage(id: Id | null, thrown: unknown): object {
+  return { jsonrpc: "2.0", id, error: toRpcError(thrown) };
+}

@@ -1,0 +1,174 @@
+import { type Gateway, GatewayError, localUser, type MaybePromise } from "../../core/mod.ts";
+import {
+  type Completion,
+  type CompletionRequest,
+  PROMPT_NOT_FOUND,
+  type Prompt,
+  type PromptOptions,
+  type PromptProvider,
+  type PromptResult,
+  RESOURCE_NOT_FOUND,
+  type ReadOptions,
+  type Resource,
+  type ResourceProvider,
+  type ResourceResult,
+  type ResourceTemplate,
+  type WatchOptions,
+} from "../../core/services/resources.ts";
+
+/** The resources of all plugins of a gateway. */
+export interface Resources {
+  list(options?: Pick<ReadOptions, "actor">): Promise<readonly Resource[]>;
+  /** Rejects with {@link RESOURCE_NOT_FOUND} where there is nothing. */
+  read(uri: string, options?: ReadOptions): Promise<ResourceResult>;
+  templates(options?: Pick<ReadOptions, "actor">): Promise<readonly ResourceTemplate[]>;
+  /** Whether any provider can watch what it has. */
+  readonly canWatch: boolean;
+  /** Whether any provider tells when its list has changed. */
+  readonly canChange: boolean;
+  /** Returns a function that ends the watching. Rejects with {@link RESOURCE_NOT_FOUND} where the URI cannot be watched. */
+  watch(uri: string, options: WatchOptions): Promise<() => MaybePromise<void>>;
+  /** Calls back whenever the list changes. */
+  onChange(listener: () => void): void;
+}
+
+/** The prompts of all plugins of a gateway. */
+export interface Prompts {
+  list(options?: Pick<PromptOptions, "actor">): Promise<readonly Prompt[]>;
+  /** Rejects with {@link PROMPT_NOT_FOUND} where there is none. */
+  get(name: string, args: Readonly<Record<string, unknown>>, options?: PromptOptions): Promise<PromptResult>;
+  /** No values where no provider knows how to go on. */
+  complete(request: CompletionRequest, options?: PromptOptions): Promise<Completion>;
+  /** Whether any provider can complete anything. */
+  readonly canComplete: boolean;
+  /** Whether any provider tells when its list has changed. */
+  readonly canChange: boolean;
+  /** Calls back whenever the list changes. */
+  onChange(listener: () => void): void;
+}
+
+/** The limit of MCP for one answer. */
+const MAX_VALUES = 100;
+
+const resourcesByGateway = new WeakMap<Gateway, Resources>();
+const promptsByGateway = new WeakMap<Gateway, Prompts>();
+
+/** The resources of a gateway; nothing where no plugin offers any. */
+export function getResources(gateway: Gateway | undefined): Resources | undefined {
+  if (!gateway || !isOffered(gateway.drivers("resources"))) return undefined;
+  const known = resourcesByGateway.get(gateway) ?? createResources(gateway);
+  resourcesByGateway.set(gateway, known);
+  return known;
+}
+
+/** The prompts of a gateway; nothing where no plugin offers any. */
+export function getPrompts(gateway: Gateway | undefined): Prompts | undefined {
+  if (!gateway || !isOffered(gateway.drivers("prompts"))) return undefined;
+  const known = promptsByGateway.get(gateway) ?? createPrompts(gateway);
+  promptsByGateway.set(gateway, known);
+  return known;
+}
+
+function createResources(gateway: Gateway): Resources {
+  const providers = new Providers<ResourceProvider>(gateway.drivers("resources"));
+  return {
+    list: ({ actor = localUser } = {}) => providers.all((provider) => provider.list({ actor })),
+    async read(uri, { actor = localUser, ...options } = {}) {
+      const read = await providers.first((provider) => provider.read(uri, { actor, ...options }));
+      if (read) return read;
+      throw noResource(uri, "There is nothing to be read under this URI.");
+    },
+    templates: ({ actor = localUser } = {}) =>
+      providers.all((provider) => provider.templates?.({ actor }) ?? []),
+    get canWatch() {
+      return providers.some(({ watch }) => watch);
+    },
+    get canChange() {
+      return providers.some(({ onChange }) => onChange);
+    },
+    async watch(uri, { actor = localUser, onUpdate }) {
+      const stop = await providers.first((provider) => provider.watch?.(uri, { actor, onUpdate }));
+      if (stop) return stop;
+      throw noResource(uri, "There is nothing to be watched under this URI.");
+    },
+    onChange: (listener) => providers.onChange(listener),
+  };
+}
+
+function createPrompts(gateway: Gateway): Prompts {
+  const providers = new Providers<PromptProvider>(gateway.drivers("prompts"));
+  return {
+    list: ({ actor = localUser } = {}) => providers.all((provider) => provider.list({ actor })),
+    async get(name, args, { actor = localUser, ...options } = {}) {
+      const got = await providers.first((provider) => provider.get(name, args, { actor, ...options }));
+      if (got) return got;
+      const shown = name.slice(0, 80);
+      throw new GatewayError(PROMPT_NOT_FOUND, `There is no prompt "${shown}".`, { data: { name: shown } });
+    },
+    async complete(request, { actor = localUser, ...options } = {}) {
+      const found = await providers.first((provider) => provider.complete?.(request, { actor, ...options }));
+      return found ? limitValues(found) : { values: [] };
+    },
+    get canComplete() {
+      return providers.some(({ complete }) => complete);
+    },
+    get canChange() {
+      return providers.some(({ onChange }) => onChange);
+    },
+    onChange: (listener) => providers.onChange(listener),
+  };
+}
+
+interface Provider {
+  isOffered?(): boolean;
+  onChange?(changed: () => void): void;
+}
+
+function isOffered(drivers: ReadonlyMap<string, Provider>): boolean {
+  return [...drivers.values()].some((provider) => provider.isOffered?.() ?? true);
+}
+
+/** The providers of one kind, that of the first plugin first. */
+class Providers<P extends Provider> {
+  readonly #drivers: ReadonlyMap<string, P>;
+  readonly #listeners = new Set<() => void>();
+
+  constructor(drivers: ReadonlyMap<string, P>) {
+    this.#drivers = drivers;
+    const changed = (): void => {
+      for (const listener of this.#listeners) listener();
+    };
+    for (const provider of drivers.values()) provider.onChange?.(changed);
+  }
+
+  async all<T>(ask: (provider: P) => MaybePromise<readonly T[]>): Promise<readonly T[]> {
+    const lists = await Promise.all([...this.#drivers.values()].map((provider) => ask(provider)));
+    return lists.flatMap((list) => [...list]);
+  }
+
+  /** Asks one after another until one has an answer. */
+  async first<T>(ask: (provider: P) => MaybePromise<T | undefined>): Promise<T | undefined> {
+    for (const provider of this.#drivers.values()) {
+      const answer = await ask(provider);
+      if (answer) return answer;
+    }
+  }
+
+  some(can: (provider: P) => unknown): boolean {
+    return [...this.#drivers.values()].some((provider) => (provider.isOffered?.() ?? true) && can(provider));
+  }
+
+  onChange(listener: () => void): void {
+    this.#listeners.add(listener);
+  }
+}
+
+function limitValues(completion: Completion): Completion {
+  const { values, total = values.length } = completion;
+  if (values.length <= MAX_VALUES) return completion;
+  return { ...completion, values: values.slice(0, MAX_VALUES), total, hasMore: true };
+}
+
+function noResource(uri: string, message: string): GatewayError {
+  return new GatewayError(RESOURCE_NOT_FOUND, message, { data: { uri } });
+}

@@ -1,0 +1,127 @@
+import { type Gateway, GatewayError, type JsonObject } from "../../core/mod.ts";
+import type { ServerOpenOptions, Upstream, UpstreamEvents } from "../../core/services/servers.ts";
+import type { Connection, HttpConnection, ServerConfig } from "../../core/services/sources.ts";
+import {
+  type Redact,
+  redactError,
+  redactor,
+  redactResult,
+  secretArguments,
+  secretsOf,
+} from "../lib/redact.ts";
+import { expandConnection } from "../lib/server-entry/expand.ts";
+import { thisMachine } from "../lib/server-entry/machine.ts";
+
+/** Options of one connection attempt. */
+export interface ConnectServerOptions extends Omit<ServerOpenOptions, "signal"> {
+  readonly events: UpstreamEvents;
+  /** Result of an earlier handshake with the same server. */
+  readonly prior: unknown;
+  /** Aborts the attempt. */
+  readonly signal: AbortSignal;
+  /** Client capabilities that a server of the legacy protocol is told of. */
+  readonly capabilities: Readonly<JsonObject>;
+}
+
+/**
+ * Connects to a server through the driver of its kind. Variables are filled in only now, so that no secret is kept in
+ * memory longer than needed.
+ */
+export async function connectServer(
+  config: ServerConfig,
+  gateway: Pick<Gateway, "driver" | "drivers">,
+  { headers, bearerEnv, env = "user", events, ...options }: ConnectServerOptions,
+): Promise<Upstream> {
+  const { type, driver: own } = config.connection;
+  const driver =
+    own === undefined ? gateway.drivers("upstream").get(type) : await gateway.driver("upstream", own);
+  if (!driver) {
+    throw new GatewayError(
+      "CONFIG_INVALID",
+      `Cannot connect to "${config.name}": no plugin connects to servers of the type "${type}". Add the plugin that does.`,
+      { data: { server: config.name } },
+    );
+  }
+  const machine = env === "none" ? { ...thisMachine(), env: {} } : thisMachine();
+  const expanded = await expandConnection(withBearer(config, bearerEnv, headers), machine);
+  const connection = withHeaders(expanded, headers);
+  return redactFailures(connection, events, (redacted) =>
+    driver.connect({ ...config, connection }, { ...options, events: redacted }),
+  );
+}
+
+/** Names the variable of a bearer token, unless the caller brings an authorization of its own. */
+function withBearer(
+  config: ServerConfig,
+  bearerEnv: string | undefined,
+  headers: ServerOpenOptions["headers"] = {},
+): ServerConfig {
+  const { connection } = config;
+  if (connection.type === "stdio") return config;
+  const isGiven = Object.keys(headers).some((name) => name.toLowerCase() === "authorization");
+  const { bearerEnv: own, ...rest } = connection;
+  const variable = isGiven ? undefined : (bearerEnv ?? own);
+  return {
+    ...config,
+    connection: {
+      ...rest,
+      ...(variable !== undefined && { bearerEnv: variable }),
+      // A header that is replaced needs no variable.
+      headers: Object.fromEntries(notIn(headers, connection.headers)),
+    },
+  };
+}
+
+/** Adds the caller's headers letter by letter: after the expansion, so that nothing in them is taken for a variable. */
+function withHeaders(connection: Connection, headers: ServerOpenOptions["headers"] = {}): Connection {
+  if (connection.type === "stdio") return connection;
+  return { ...connection, headers: { ...connection.headers, ...headers } } satisfies HttpConnection;
+}
+
+function notIn(
+  replaced: Readonly<Record<string, string>>,
+  headers: Readonly<Record<string, string>>,
+): [string, string][] {
+  const names = new Set(Object.keys(replaced).map((name) => name.toLowerCase()));
+  return Object.entries(headers).filter(([name]) => !names.has(name.toLowerCase()));
+}
+
+/**
+ * Redacts the secrets that a server was given from its failures: its errors are shown to agents, written to logs and
+ * kept in the status of the server.
+ */
+async function redactFailures(
+  connection: Connection,
+  events: UpstreamEvents,
+  connect: (events: UpstreamEvents) => Promise<Upstream>,
+): Promise<Upstream> {
+  const secrets = secretsOf(connection);
+  const redact = redactor(secrets);
+  const reject = (thrown: unknown): Promise<never> => Promise.reject(toRedacted(thrown, redact));
+  const { onClosed } = events;
+  const redacted: UpstreamEvents = {
+    ...events,
+    ...(onClosed && { onClosed: (reason: string) => onClosed(redact(reason)) }),
+  };
+  const upstream = await connect(redacted).catch(reject);
+  const { request } = upstream;
+  return {
+    ...upstream,
+    list: (...given) => upstream.list(...given).catch(reject),
+    call(name, args, options) {
+      // Created only after a failure: most calls do not fail.
+      const redactCall = (): Redact => redactor([...secrets, ...secretArguments(args)]);
+      return upstream.call(name, args, options).then(
+        (result) => (result.isError === true ? redactResult(result, redactCall()) : result),
+        (thrown: unknown) => Promise.reject(toRedacted(thrown, redactCall())),
+      );
+    },
+    ...(request && {
+      request: (...given: Parameters<typeof request>) => request(...given).catch(reject),
+    }),
+  };
+}
+
+function toRedacted(thrown: unknown, redact: Redact): unknown {
+  return GatewayError.is(thrown) ? redactError(thrown, redact) : thrown;
+}

@@ -1,0 +1,274 @@
+import { GatewayError, type JsonObject, type ToolResult } from "../../core/mod.ts";
+import type {
+  Listing,
+  Upstream,
+  UpstreamCallOptions,
+  UpstreamEvents,
+  UpstreamMethod,
+  UpstreamRequestOptions,
+} from "../../core/services/servers.ts";
+import { CONNECT_FAILED, isUnsent, UPSTREAM_ERROR } from "../../core/services/servers.ts";
+import { createSlots, untilGivenUp, type Waiter } from "./slots.ts";
+import { createSubscriptions } from "./subscriptions.ts";
+
+/** State of a server's connection. */
+export type ConnectionState = "connected" | "disconnected" | "error";
+
+/** Options of a pooled connection. */
+export interface ConnectionOptions {
+  /** Opens a connection unless the signal aborts; called again after one has ended. */
+  readonly connect: (events: UpstreamEvents, signal: AbortSignal) => Promise<Upstream>;
+  /** Time without use after which the connection is closed. */
+  readonly idleMs: number;
+  /** Calls in flight at once; further ones wait for a slot. */
+  readonly concurrency: number;
+  readonly onListChanged: () => void;
+  readonly onResourceUpdated?: (uri: string) => void;
+  readonly onState: () => void;
+  /** Replaces `Math.random` in tests of the backoff. */
+  readonly random?: () => number;
+}
+
+/** The connection to one server: opened on first use, shared, closed when idle, reopened after it was lost. */
+export interface PooledConnection {
+  readonly state: ConnectionState;
+  /** Reason for the state, as a sentence. */
+  readonly reason: string;
+  /** The last failure, while the state is `error`. */
+  readonly failure: GatewayError | undefined;
+  /** Time until the next attempt is allowed, after a failure. */
+  readonly retryInMs: number;
+  readonly info: Upstream["info"] | undefined;
+  list(options?: { readonly signal?: AbortSignal }): Promise<Listing>;
+  call(name: string, args: JsonObject, options: UpstreamCallOptions): Promise<ToolResult>;
+  request(
+    method: UpstreamMethod,
+    params: Readonly<JsonObject>,
+    options: UpstreamRequestOptions,
+  ): Promise<JsonObject>;
+  /** Subscribes to these resources and no others, over this connection and those after it. */
+  watch(uris: readonly string[]): Promise<void>;
+  close(): Promise<void>;
+}
+
+const FIRST_DELAY_MS = 1_000;
+const MAX_DELAY_MS = 60_000;
+
+/** Delay after a number of failures in a row, from one second to a minute and a half. */
+export function nextRetryDelay(failures: number, random: () => number = Math.random): number {
+  // Up to half as long again, so that servers that failed together are not started together.
+  return Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** failures) * (1.5 - random() / 2);
+}
+
+/** Creates the connection to one server. Opens nothing yet. */
+export function createPooledConnection(options: ConnectionOptions): PooledConnection {
+  const { idleMs, concurrency, random = Math.random } = options;
+  const life = new AbortController();
+  let upstream: Upstream | undefined;
+  let opening: Promise<Upstream> | undefined;
+  /** The end of the previous connection. */
+  let ending: Promise<void> | undefined;
+  let state: ConnectionState = "disconnected";
+  let reason = "It has not been used yet.";
+  let failures = 0;
+  let retryAt = 0;
+  let lastFailure: GatewayError | undefined;
+  let hasWorked = false;
+  const onceEnded: (() => void)[] = [];
+  const subscriptions = createSubscriptions({
+    connect: async () => upstream ?? connect(),
+    retryDelayMs: () => Math.max(FIRST_DELAY_MS, retryInMs()),
+    onMissed: (uri) => options.onResourceUpdated?.(uri),
+  });
+  const slots = createSlots({
+    count: concurrency,
+    idleMs,
+    isOpen: () => upstream !== undefined && !life.signal.aborted,
+    isNeeded: () => subscriptions.isNeeded,
+    onIdle: () => drop("It was not used for a while; it is opened again when it is needed."),
+  });
+
+  return {
+    get state() {
+      return state;
+    },
+    get reason() {
+      return reason;
+    },
+    get failure() {
+      return state === "error" ? lastFailure : undefined;
+    },
+    get retryInMs() {
+      return retryInMs();
+    },
+    get info() {
+      return upstream?.info;
+    },
+    list: (listOptions) => use((open) => open.list(listOptions)),
+    call: (name, args, callOptions) => use((open) => open.call(name, args, callOptions), callOptions),
+    request: (method, params, given) =>
+      use((open) => {
+        if (open.request) return open.request(method, params, given);
+        throw new GatewayError(UPSTREAM_ERROR, "The server has nothing but tools.");
+      }, given),
+    async watch(uris) {
+      if (uris.length === 0 && !upstream) return subscriptions.set(uris);
+      await use((open) => {
+        // Set only now: a connection that opens applies the subscriptions by itself.
+        subscriptions.set(uris);
+        return subscriptions.apply(open);
+      });
+    },
+    async close() {
+      subscriptions.end();
+      life.abort(closedError());
+      await opening?.catch(() => {});
+      drop("The gateway has closed it.");
+      await ending;
+    },
+  };
+
+  /** With an open connection and a free slot, which is the common case, nothing is awaited but the work itself. */
+  function use<T>(work: (open: Upstream) => Promise<T>, waiter?: Waiter): Promise<T> {
+    return upstream && slots.tryTake() ? run(upstream, work, waiter) : runInTurn(work, waiter);
+  }
+
+  async function runInTurn<T>(work: (open: Upstream) => Promise<T>, waiter?: Waiter): Promise<T> {
+    await slots.take(waiter);
+    const open = upstream ?? (await untilGivenUp(connect(), waiter).catch(releaseAndThrow));
+    return run(open, work, waiter);
+  }
+
+  function run<T>(open: Upstream, work: (open: Upstream) => Promise<T>, waiter?: Waiter): Promise<T> {
+    let working: Promise<T>;
+    try {
+      working = work(open);
+    } catch (thrown) {
+      working = Promise.reject(thrown);
+    }
+    return working.then(releaseAndReturn, (thrown) =>
+      isUnsent(thrown)
+        ? untilGivenUp(reopen(open), waiter).then(work).then(releaseAndReturn, releaseAndThrow)
+        : releaseAndThrow(thrown),
+    );
+  }
+
+  function releaseAndReturn<T>(result: T): T {
+    hasWorked = true;
+    failures = 0;
+    slots.release();
+    return result;
+  }
+
+  function releaseAndThrow(thrown: unknown): never {
+    slots.release();
+    throw thrown;
+  }
+
+  function retryInMs(): number {
+    return Math.max(0, Math.ceil(retryAt - performance.now()));
+  }
+
+  /** Opens the next connection once `ended` is known to be over: a write may fail before the close is reported. */
+  async function reopen(ended: Upstream): Promise<Upstream> {
+    if (upstream === ended) await new Promise<void>((resolve) => onceEnded.push(resolve));
+    return upstream ?? connect();
+  }
+
+  function connect(): Promise<Upstream> {
+    opening ??= open().finally(() => {
+      opening = undefined;
+    });
+    return opening;
+  }
+
+  async function open(): Promise<Upstream> {
+    // Two processes of one server may get in each other's way.
+    await ending;
+    if (life.signal.aborted) throw closedError();
+    const retryAfterMs = retryInMs();
+    if (retryAfterMs > 0 && lastFailure) {
+      const { kind, message } = lastFailure;
+      const when = `It is tried again in ${Math.ceil(retryAfterMs / 1000)} s.`;
+      throw new GatewayError(kind, `${message} ${when}`, { data: { retryAfterMs } });
+    }
+    let own: Upstream | undefined;
+    let closeReason: string | undefined;
+    const events: UpstreamEvents = {
+      onListChanged: () => options.onListChanged(),
+      onResourceUpdated: (uri) => options.onResourceUpdated?.(uri),
+      onClosed(why) {
+        closeReason = why;
+        if (own && upstream === own) onClosed(why);
+      },
+    };
+    try {
+      own = await options.connect(events, life.signal);
+    } catch (thrown) {
+      if (life.signal.aborted) throw closedError();
+      throw fail(GatewayError.is(thrown) ? thrown : unreachable(thrown));
+    }
+    if (life.signal.aborted) {
+      await own.close();
+      throw closedError();
+    }
+    upstream = own;
+    hasWorked = false;
+    setState("connected", "It is connected.");
+    if (subscriptions.isNeeded) void subscriptions.apply(own).catch(() => {});
+    // The caller that it was opened for may have given up meanwhile.
+    slots.rest();
+    if (closeReason !== undefined) onClosed(closeReason);
+    return own;
+  }
+
+  function onClosed(why: string): void {
+    // Parts of it may be left, such as processes that the server has started.
+    end();
+    // A server that worked may have been killed, and is started again at once; one that never did would loop.
+    if (hasWorked) setState("disconnected", `${toSentence(why)} It is opened again when it is needed.`);
+    else fail(new GatewayError(CONNECT_FAILED, `The server ended right after it had started: ${why}.`));
+    subscriptions.lost();
+  }
+
+  function fail(error: GatewayError): GatewayError {
+    retryAt = performance.now() + nextRetryDelay(failures, random);
+    failures++;
+    lastFailure = error;
+    setState("error", error.message);
+    return error;
+  }
+
+  function drop(why: string): void {
+    const wasOpen = upstream !== undefined;
+    if (wasOpen) end();
+    slots.stop();
+    if (wasOpen) setState("disconnected", why);
+  }
+
+  function end(): void {
+    slots.stop();
+    ending = upstream?.close();
+    upstream = undefined;
+    for (const resolve of onceEnded.splice(0)) resolve();
+  }
+
+  function setState(next: ConnectionState, why: string): void {
+    state = next;
+    reason = why;
+    options.onState();
+  }
+}
+
+function closedError(): GatewayError {
+  return new GatewayError("CLOSED", "The gateway is closing.");
+}
+
+function unreachable(cause: unknown): GatewayError {
+  return new GatewayError(CONNECT_FAILED, "The server could not be reached.", { cause });
+}
+
+/** Turns a clause that completes "because" into a sentence. */
+function toSentence(clause: string): string {
+  return `${clause.charAt(0).toUpperCase()}${clause.slice(1)}.`;
+}

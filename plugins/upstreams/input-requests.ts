@@ -1,0 +1,135 @@
+import { type CallInput, GatewayError, isJsonObject, type JsonObject } from "../../core/mod.ts";
+import { CLIENT_CANNOT, type Client } from "../../core/services/clients.ts";
+import { QUESTION_REFUSED, UPSTREAM_PROTOCOL } from "../../core/services/servers.ts";
+import { faultOf } from "../lib/json.ts";
+
+/** The server and the client of a request for which input may be required. */
+export interface InputContext {
+  /** Name of the server, for messages. */
+  readonly server: string;
+  readonly client?: Client | undefined;
+  readonly input?: CallInput | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Limit of rounds: a server may ask for more input after each answer, but not forever. */
+const MAX_ROUNDS = 10;
+const MAX_INPUT_REQUESTS = 100;
+const URL_REQUIRED = -32042;
+const methods = new Set(["elicitation/create", "sampling/createMessage", "roots/list"]);
+
+/** Returns whether a result of the modern protocol asks for input in place of an answer. */
+export function isInputRequired(result: { readonly resultType?: unknown }): boolean {
+  return result.resultType === "input_required";
+}
+
+/**
+ * Sends a request and has the server's input requests answered. A client of the modern protocol gets the input requests
+ * unchanged and brings the answers with its next request, so no state is kept here. A client of the legacy protocol is
+ * asked one by one, and the request is sent again with the answers.
+ */
+export function sendWithInput<T extends { readonly resultType?: unknown }>(
+  send: (input: CallInput | undefined) => Promise<T>,
+  context: InputContext,
+): Promise<T> {
+  let hasOpenedPages = false;
+  let rounds = 0;
+  return attempt(context.input);
+
+  function attempt(input: CallInput | undefined): Promise<T> {
+    return send(input).then(
+      (result) => (isInputRequired(result) ? answer(result) : result),
+      (thrown) => openPages(thrown, input),
+    );
+  }
+
+  async function answer(result: T): Promise<T> {
+    const { client, server, signal } = context;
+    if (client?.protocol === "modern") return result;
+    if (!client) {
+      const message = `The server "${server}" asks for input, and there is no client that could give it.`;
+      throw new GatewayError(QUESTION_REFUSED, message, { data: { sent: false } });
+    }
+    if (rounds++ >= MAX_ROUNDS) {
+      const message = `The server "${server}" has asked for input ${MAX_ROUNDS} times and still does not answer.`;
+      throw new GatewayError(UPSTREAM_PROTOCOL, message);
+    }
+    const { inputRequests, requestState } = result as JsonObject;
+    return attempt({
+      responses: await askClient(client, inputRequests, { server, signal }),
+      state: requestState,
+    });
+  }
+
+  /** Sends a request again that failed because the user has to open a page first. */
+  async function openPages(thrown: unknown, input: CallInput | undefined): Promise<T> {
+    const pages = hasOpenedPages ? undefined : findPages(thrown);
+    const { client, server, signal } = context;
+    if (!client || !pages) throw client ? withRequiredCapabilities(thrown) : thrown;
+    // Once: a user who has not finished there gets the error and is not asked over and over.
+    hasOpenedPages = true;
+    const answers = Object.values(await askClient(client, pages, { server, signal }));
+    if (!answers.every((given) => (given as JsonObject)["action"] === "accept")) throw thrown;
+    return attempt(input);
+  }
+}
+
+/** Asks one after another: a user reads one question at a time. */
+async function askClient(
+  client: Client,
+  inputRequests: unknown,
+  { server, signal }: Pick<InputContext, "server" | "signal">,
+): Promise<JsonObject> {
+  const requests = isJsonObject(inputRequests) ? Object.entries(inputRequests) : [];
+  if (requests.length > MAX_INPUT_REQUESTS) throw invalidRequest(server);
+  const answers: [string, JsonObject][] = [];
+  for (const [key, request] of requests) {
+    const { method, params = {} } = isJsonObject(request) ? request : {};
+    if (typeof method !== "string" || !methods.has(method) || !isJsonObject(params))
+      throw invalidRequest(server);
+    const fault = faultOf(params);
+    if (fault) throw fault;
+    try {
+      answers.push([key, await client.ask(method, params, signal ? { signal } : {})]);
+    } catch (thrown) {
+      throw asUnsent(thrown);
+    }
+  }
+  return Object.fromEntries(answers);
+}
+
+/** Marks the failure as one without side effect: a server that still asks for input has not done the work. */
+function asUnsent(thrown: unknown): GatewayError {
+  const { kind, message, data } = GatewayError.from(thrown, "The client could not be asked.");
+  return new GatewayError(kind, message, { cause: thrown, data: { ...data, sent: false } });
+}
+
+/** Finds the pages in the error by which a server of the legacy protocol asks to open them, as input requests. */
+function findPages(thrown: unknown): JsonObject | undefined {
+  if (!GatewayError.is(thrown) || thrown.data?.["rpcCode"] !== URL_REQUIRED) return undefined;
+  const { data } = (thrown.cause ?? {}) as { data?: unknown };
+  const { elicitations } = isJsonObject(data) ? data : {};
+  if (!Array.isArray(elicitations) || elicitations.length === 0) return undefined;
+  const requests = elicitations.map((params, index) => [
+    String(index),
+    { method: "elicitation/create", params },
+  ]);
+  return Object.fromEntries(requests);
+}
+
+/** Adds the client capabilities that a server of the modern protocol names in its error as missing. */
+function withRequiredCapabilities(thrown: unknown): unknown {
+  if (!GatewayError.is(thrown) || thrown.data?.["rpcCode"] !== CLIENT_CANNOT.rpc) return thrown;
+  const { data } = (thrown.cause ?? {}) as { data?: unknown };
+  const { requiredCapabilities } = isJsonObject(data) ? data : {};
+  if (!isJsonObject(requiredCapabilities) || faultOf(requiredCapabilities)) return thrown;
+  return new GatewayError(CLIENT_CANNOT, thrown.message, {
+    cause: thrown,
+    data: { requiredCapabilities, sent: false },
+  });
+}
+
+function invalidRequest(server: string): GatewayError {
+  const message = `The server "${server}" asks for input in a way that cannot be understood.`;
+  return new GatewayError(UPSTREAM_PROTOCOL, message);
+}

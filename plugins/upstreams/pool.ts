@@ -1,0 +1,203 @@
+import type PQueue from "p-queue";
+import { type Gateway, GatewayError, type JsonObject, type MaybePromise } from "../../core/mod.ts";
+import { offerLogging } from "../../core/services/clients.ts";
+import type {
+  Held,
+  ServerEvents,
+  ServerHandle,
+  ServerOpenOptions,
+  Servers,
+  Upstream,
+  UpstreamEvents,
+} from "../../core/services/servers.ts";
+import { CONNECT_FAILED } from "../../core/services/servers.ts";
+import { definitionHash, placeOf, type ServerConfig } from "../../core/services/sources.ts";
+import type { ConnectServerOptions } from "./connect-server.ts";
+import type { PooledConnection } from "./connection.ts";
+import { createPooledServer, type PooledServer } from "./pooled-server.ts";
+import { requestTool } from "./request-tool.ts";
+import type { CachedListing, CatalogSnapshot } from "./snapshot.ts";
+
+/** Dependencies of the server pool. */
+export interface PoolOptions {
+  readonly gateway: Gateway;
+  readonly snapshot: CatalogSnapshot | undefined;
+  readonly idleMs: number;
+  readonly concurrency: number;
+  /** Servers that are asked for their lists at once. */
+  readonly maxParallel: number;
+  /** Age up to which a listing is fresh. */
+  readonly freshMs: number;
+  /** Opens a connection to a server. */
+  readonly connect: (config: ServerConfig, options: ConnectServerOptions) => Promise<Upstream>;
+  /** Returns why a server must not be connected, if so. */
+  readonly check: (config: ServerConfig) => MaybePromise<Held | undefined>;
+}
+
+/** The servers that a discovery asks: one, those never listed, those whose listing is old, or all. */
+export type DiscoverySelection = { readonly name: string } | "missing" | "stale" | "all";
+
+/** The server registry and connection pool: every server with its connection and its listing. */
+export interface ServerPool extends Servers {
+  /** Adds the servers of the sources and publishes their listings of the snapshot. Connects to none. */
+  start(configs: readonly ServerConfig[]): Promise<void>;
+  /** Reads the lists of servers. Failures are in their status, and are retried if that may help. */
+  discover(which: DiscoverySelection): Promise<void>;
+  /** Reads the lists of a server that a call waits for, ahead of other servers. A failure is in its status. */
+  list(server: string): Promise<void>;
+  connection(server: string): PooledConnection | undefined;
+  close(): Promise<void>;
+}
+
+/** Creates an empty pool. */
+export function createPool(options: PoolOptions): ServerPool {
+  const { gateway, snapshot } = options;
+  const servers = new Map<string, PooledServer>();
+  const listeners: ServerEvents[] = [];
+  let queue: Promise<PQueue> | undefined;
+  let closed = false;
+
+  const serverOptions = {
+    ...options,
+    enqueue,
+    connect: (config: ServerConfig, attempt: Omit<ConnectServerOptions, "capabilities">) =>
+      options.connect(config, { ...attempt, capabilities: clientCapabilities(gateway) }),
+    onOffer(server: string) {
+      if (servers.get(server)?.status().info?.capabilities?.["logging"]) offerLogging(gateway);
+      for (const listener of listeners) listener.offer?.(server);
+    },
+    onListed(server: string, { prior: _prior, ...listed }: CachedListing) {
+      for (const listener of listeners) listener.listed?.(server, listed as unknown as JsonObject);
+    },
+    onResourceUpdated(server: string, uri: string) {
+      for (const listener of listeners) listener.resourceUpdated?.(server, uri);
+    },
+  };
+
+  const settledAll = async (): Promise<void> => {
+    await Promise.all([...servers.values()].map((server) => server.settled()));
+  };
+  const discover = async (which: DiscoverySelection): Promise<void> => {
+    const selected = [...servers.values()].filter((server) => isSelected(server, which, options.freshMs));
+    await Promise.all(selected.map((server) => server.discover()));
+  };
+
+  return {
+    async start(configs) {
+      const held = await Promise.all(configs.map((config) => options.check(config)));
+      for (const [index, config] of configs.entries()) {
+        servers.set(config.name, createPooledServer(config, held[index], serverOptions));
+      }
+      const cached = await snapshot?.load();
+      for (const server of servers.values()) await server.restore(cached?.get(placeOf(server.config)));
+    },
+    discover,
+    async list(name) {
+      const server = servers.get(name);
+      if (server && !server.held) await server.read();
+    },
+    connection: (name) => servers.get(name)?.connection,
+    status: (name) => servers.get(name)?.status(),
+    statuses: () => [...servers.values()].map((server) => server.status()),
+    refresh: (name) => discover(name === undefined ? "all" : { name }),
+    async settled(name) {
+      if (name === undefined) return settledAll();
+      await servers.get(name)?.listing.publishing?.catch(() => {});
+    },
+    async recheck(name) {
+      const server = servers.get(name);
+      if (server && !(await options.check(server.config))) await server.release();
+    },
+    async adopt(name, listing) {
+      await servers.get(name)?.adopt(listing);
+    },
+    async watch(name, uris) {
+      const server = servers.get(name);
+      if (!server) throw new GatewayError(CONNECT_FAILED, `There is no server "${name}".`);
+      await server.connection.watch(uris);
+    },
+    open,
+    requestTool,
+    on: (events) => void listeners.push(events),
+    async close() {
+      closed = true;
+      await Promise.all([...servers.values()].map((server) => server.close()));
+      await settledAll();
+      await snapshot?.flush();
+    },
+  };
+
+  /** A few at a time: each may start a process. A server that failed waits behind those that did not. */
+  async function enqueue(work: () => Promise<void>, priority: number): Promise<void> {
+    queue ??= import("p-queue").then(({ default: Queue }) => new Queue({ concurrency: options.maxParallel }));
+    await (await queue).add(work, { priority });
+  }
+
+  async function open(config: ServerConfig, openOptions: ServerOpenOptions = {}): Promise<ServerHandle> {
+    const { signal = new AbortController().signal, ...changes } = openOptions;
+    const server = findServer(config);
+    const isChanged = changes.headers !== undefined || changes.bearerEnv !== undefined;
+    if (server && !isChanged && server.connection.state === "connected") return toHandle(server.connection);
+    const events: UpstreamEvents = {};
+    const attempt = { ...changes, events, prior: undefined, signal, capabilities: {} };
+    const upstream = await options.connect(config, attempt);
+    // Another user may be offered other tools: a listing with the caller's headers is not the gateway's.
+    if (!server || changes.headers !== undefined) return upstream;
+    return {
+      ...upstream,
+      async list(listOptions) {
+        const listing = await upstream.list(listOptions);
+        const { info, prior } = upstream;
+        if (!closed) await server.update({ listing, info, prior }).catch(() => {});
+        return listing;
+      },
+    };
+  }
+
+  /** Finds the server of the pool that a definition is of, down to the file that it was read from. */
+  function findServer(config: ServerConfig): PooledServer | undefined {
+    const server = servers.get(config.name);
+    const isSame =
+      server !== undefined &&
+      !server.held &&
+      placeOf(server.config) === placeOf(config) &&
+      definitionHash(server.config) === definitionHash(config);
+    return isSame ? server : undefined;
+  }
+}
+
+function isSelected(server: PooledServer, which: DiscoverySelection, freshMs: number): boolean {
+  if (server.held) return false;
+  if (which === "all") return true;
+  if (which === "missing") return server.listing.known === undefined;
+  if (which === "stale") return !isFresh(server.listing.known, freshMs);
+  return server.config.name === which.name;
+}
+
+function isFresh(listing: CachedListing | undefined, freshMs: number): boolean {
+  const age = listing ? Date.now() - listing.savedAt : Number.POSITIVE_INFINITY;
+  // A negative age means that one of two clocks was wrong.
+  return age >= 0 && age < freshMs;
+}
+
+/**
+ * Capabilities that a server of the legacy protocol is told of when it is connected. They are those that the gateway
+ * can pass on: which ones the client of a call has is known only then, and a request that the client cannot answer is
+ * refused with a reason. Servers keep roots for as long as the connection lasts, so clients that share one get none:
+ * the folders of one client are not those of another.
+ */
+function clientCapabilities({ services }: Gateway): JsonObject {
+  if (!services.clients) return {};
+  const shared = { elicitation: { form: {}, url: {} }, sampling: {} };
+  return services.clients.isShared ? shared : { ...shared, roots: {} };
+}
+
+/** A handle on the pooled connection, which outlives it. */
+function toHandle(connection: PooledConnection): ServerHandle {
+  return {
+    info: connection.info ?? {},
+    list: (options) => connection.list(options),
+    call: (name, args, options = {}) => connection.call(name, args, options),
+    close: async () => {},
+  };
+}

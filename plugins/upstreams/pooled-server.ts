@@ -1,0 +1,210 @@
+import { GatewayError } from "../../core/mod.ts";
+import type { Held, ServerStatus, Upstream, UpstreamEvents } from "../../core/services/servers.ts";
+import { CONNECT_FAILED, NEEDS_APPROVAL, NEEDS_AUTH } from "../../core/services/servers.ts";
+import { definitionHash, type ServerConfig } from "../../core/services/sources.ts";
+import { createPooledConnection, nextRetryDelay, type PooledConnection } from "./connection.ts";
+import { createPublishedListing, type ListingOptions, type PublishedListing } from "./listing.ts";
+import type { CachedListing } from "./snapshot.ts";
+
+/** Options of a server of the pool. */
+export interface PooledServerOptions extends ListingOptions {
+  readonly idleMs: number;
+  readonly concurrency: number;
+  /** Opens a connection to the server. */
+  readonly connect: (
+    config: ServerConfig,
+    options: { readonly events: UpstreamEvents; readonly prior: unknown; readonly signal: AbortSignal },
+  ) => Promise<Upstream>;
+  /** Runs work that may start a process once fewer than the allowed number run. */
+  readonly enqueue: (work: () => Promise<void>, priority: number) => Promise<void>;
+  readonly onResourceUpdated?: ((server: string, uri: string) => void) | undefined;
+}
+
+/** A server of the pool: its connection, its listing, and the retries of both. */
+export interface PooledServer {
+  readonly config: ServerConfig;
+  /** Reason why the server must not be connected. */
+  readonly held: Held | undefined;
+  readonly connection: PooledConnection;
+  readonly listing: PublishedListing;
+  /** Settles once no discovery is in progress. */
+  settled(): Promise<void>;
+  status(): ServerStatus;
+  /** Publishes the listing of the snapshot, if it is of this definition. */
+  restore(cached: CachedListing | undefined): Promise<void>;
+  /** Reads the server's lists, in turn with other servers. Failures are in the status, and are retried if that may help. */
+  discover(): Promise<void>;
+  /** Reads the server's lists at once, for a call that waits for them. */
+  read(): Promise<void>;
+  /** Publishes a listing that was read over another connection to this server. */
+  update(listed: Pick<CachedListing, "listing" | "info" | "prior">): Promise<void>;
+  /** Publishes a listing that another gateway has read, if it is newer. */
+  adopt(listed: unknown): Promise<void>;
+  /** Allows a server to connect that needed approval, and discovers it. */
+  release(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Pause between two discoveries of a server that announces changes. */
+const MIN_PAUSE_MS = 1_000;
+
+/** Creates a server of the pool. Connects to nothing yet. */
+export function createPooledServer(
+  config: ServerConfig,
+  heldAtFirst: Held | undefined,
+  options: PooledServerOptions,
+): PooledServer {
+  const { name } = config;
+  let held = heldAtFirst;
+  let closed = false;
+  /** Result of the last handshake. */
+  let prior: unknown;
+  /** The discovery in progress, from the moment that it waits for its turn. */
+  let discovering: Promise<void> | undefined;
+  let reading: Promise<void> | undefined;
+  /** The failure of the last discovery, and the number of failures in a row. */
+  let failure: GatewayError | undefined;
+  let failures = 0;
+  let retryTimer: ReturnType<typeof setTimeout> | undefined;
+  const listing = createPublishedListing(config, options);
+  const connection = createPooledConnection({
+    idleMs: options.idleMs,
+    concurrency: options.concurrency,
+    connect: async (events, signal) => {
+      if (held) throw heldError(name, held);
+      const upstream = await options.connect(config, { events, prior, signal });
+      prior = upstream.prior;
+      return upstream;
+    },
+    onListChanged: () => discoverLater((listing.known?.savedAt ?? 0) + MIN_PAUSE_MS - Date.now()),
+    onResourceUpdated: (uri) => options.onResourceUpdated?.(name, uri),
+    onState: () => {
+      // A listing of an earlier connection need not hold for this one.
+      if (connection.state === "connected") void discover();
+    },
+  });
+
+  return {
+    config,
+    get held() {
+      return held;
+    },
+    connection,
+    listing,
+    async settled() {
+      await Promise.all([discovering, reading]);
+    },
+    status,
+    async restore(cached) {
+      const own = cached?.hash === definitionHash(config) && !held ? cached : undefined;
+      prior = own?.prior;
+      await listing.restore(own).catch(refuse);
+      if (own) options.onOffer?.(name);
+    },
+    discover,
+    read,
+    update: (listed) => listing.update(listed),
+    async adopt(listed) {
+      if (held || closed) return;
+      try {
+        // Where clocks cannot tell, the server can.
+        if (!(await listing.adopt(listed, prior))) discoverLater(MIN_PAUSE_MS);
+      } catch (thrown) {
+        fail(thrown);
+      }
+    },
+    async release() {
+      if (held?.status !== "needs-approval" || closed) return;
+      held = undefined;
+      await discover();
+    },
+    close() {
+      closed = true;
+      clearTimeout(retryTimer);
+      return connection.close();
+    },
+  };
+
+  function discover(): Promise<void> {
+    // A connected server starts no process, so it need not wait for its turn.
+    const start = (): Promise<void> =>
+      connection.state === "connected" ? read() : options.enqueue(read, -failures);
+    discovering ??= start().finally(() => {
+      discovering = undefined;
+    });
+    return discovering;
+  }
+
+  function discoverLater(ms: number): void {
+    clearTimeout(retryTimer);
+    if (closed) return;
+    retryTimer = setTimeout(async () => {
+      // The lists that are being read now may be older than the announced change.
+      await reading;
+      await discovering;
+      await discover();
+    }, ms);
+    retryTimer.unref?.();
+  }
+
+  function read(): Promise<void> {
+    reading ??= readLists().finally(() => {
+      reading = undefined;
+    });
+    return reading;
+  }
+
+  async function readLists(): Promise<void> {
+    if (closed) return;
+    clearTimeout(retryTimer);
+    try {
+      await listing.update({ listing: await connection.list(), info: connection.info, prior });
+      failure = undefined;
+      failures = 0;
+    } catch (thrown) {
+      if (!closed) fail(thrown);
+    }
+  }
+
+  function fail(thrown: unknown): void {
+    const error = GatewayError.from(thrown, `The server "${name}" could not be listed.`);
+    // Reported once, not every minute.
+    if (error.message !== failure?.message) options.gateway.report(error);
+    failure = error;
+    // A timer may fire a little early.
+    const delay = Math.max(connection.retryInMs + 10, nextRetryDelay(failures));
+    failures++;
+    if (error.kind.retry) discoverLater(delay);
+  }
+
+  /** Holds a server back whose name the gateway itself needs; the other servers are not affected. */
+  function refuse(thrown: unknown): void {
+    fail(thrown);
+    if (failure?.code === "CONFIG_INVALID") held = { status: "error", reason: failure.message };
+  }
+
+  function status(): ServerStatus {
+    const { known, rejected } = listing;
+    return {
+      name,
+      ...(held ?? connectionStatus(connection, connection.failure ?? failure)),
+      config,
+      info: connection.info ?? known?.info,
+      listing: known && { ...known.listing, rejected: [...known.listing.rejected, ...rejected] },
+      listedAt: known?.savedAt,
+    };
+  }
+}
+
+function connectionStatus(
+  { state, reason }: Pick<PooledConnection, "state" | "reason">,
+  failure: GatewayError | undefined,
+): Held {
+  if (!failure) return { status: state, reason };
+  return { status: failure.code === NEEDS_AUTH.code ? "needs-auth" : "error", reason: failure.message };
+}
+
+function heldError(server: string, { status, reason }: Held): GatewayError {
+  const kind = status === "needs-approval" ? NEEDS_APPROVAL : CONNECT_FAILED;
+  return new GatewayError(kind, `The server "${server}" is not connected: ${reason}`);
+}

@@ -1,0 +1,197 @@
+import { parseFile, resolveImport } from "../support/source-graph.ts";
+
+/** Whether a file is gone, or one name that it exported. `name` is undefined where the whole module is meant. */
+export type IsGone = (file: string, name?: string) => boolean;
+
+/** A file without the lines that need what is gone. */
+export interface Pruned {
+  readonly text: string;
+  /** Names that the file exported before. */
+  readonly lost: readonly string[];
+}
+
+interface Node {
+  readonly type: string;
+  readonly start: number;
+  readonly end: number;
+  readonly [key: string]: unknown;
+}
+
+/** A node and those around it, the innermost first. */
+type Path = readonly [Node, ...Node[]];
+
+/**
+ * Removes what names a module that is gone, in the smallest unit that a person would delete: an import, an element of a
+ * list, a property, a member of a type, else a statement. What the removed statements declared is gone with them.
+ */
+export function pruneFile(
+  file: string,
+  text: string,
+  isGone: IsGone,
+  modules: ReadonlyMap<string, string>,
+): Pruned | undefined {
+  const program = parseFile(file, text).program as unknown as Node;
+  const removed = new Map<Node, Node | undefined>();
+  const lostNames = new Set<string>();
+  const lostExports = new Set<string>();
+  const isGoneModule = (source: unknown, name?: string): boolean => {
+    const specifier = (source as { value?: unknown } | null | undefined)?.value;
+    const to = typeof specifier === "string" ? resolveImport(file, specifier, modules) : undefined;
+    return to !== undefined && (isGone(to) || (name !== undefined && isGone(to, name)));
+  };
+  for (let before = -1; before !== removed.size; ) {
+    before = removed.size;
+    visit([program], new Set());
+  }
+  if (removed.size === 0) return undefined;
+  return { text: cut(text, removed), lost: [...lostExports] };
+
+  function visit(path: Path, shadowed: ReadonlySet<string>): void {
+    const [node, parent] = path;
+    if (removed.has(node)) return;
+    const seen = /Function|ArrowFunction/.test(node.type)
+      ? new Set([...shadowed, ...localNames(node)])
+      : shadowed;
+    if (needsGone(node, parent, seen)) remove(path);
+    else for (const child of childrenOf(node)) visit([child, ...path], seen);
+  }
+
+  function needsGone(node: Node, parent: Node | undefined, shadowed: ReadonlySet<string>): boolean {
+    switch (node.type) {
+      case "ImportDeclaration":
+      case "ImportExpression":
+      case "TSImportType":
+      case "ExportAllDeclaration":
+      case "ExportNamedDeclaration":
+        return isGoneModule(node["source"]);
+      case "TSModuleDeclaration":
+        return isGoneModule(node["id"]);
+      case "ImportSpecifier":
+        return isGoneModule(parent?.["source"], nameOf(node["imported"]));
+      case "ExportSpecifier":
+        return (
+          isGoneModule(parent?.["source"], nameOf(node["local"])) ||
+          (!parent?.["source"] && lostNames.has(nameOf(node["local"])))
+        );
+      case "Identifier":
+        return lostNames.has(nameOf(node)) && !shadowed.has(nameOf(node)) && !isLabel(node, parent);
+      default:
+        return false;
+    }
+  }
+
+  function remove(path: Path): void {
+    const at = path.findIndex((node, index) => isItem(node, path[index + 1]));
+    const item = path[at] ?? path[0];
+    const list = path[at + 1];
+    removed.set(item, list);
+    for (const name of declaredNames(item)) lostNames.add(name);
+    if (/^Export/.test(item.type)) for (const name of declaredNames(item)) lostExports.add(name);
+  }
+}
+
+/** Whether a node is something that can be deleted by itself. */
+function isItem(node: Node, parent: Node | undefined): boolean {
+  if (!parent) return true;
+  if (/^(Import|Export)(Default|Namespace)?Specifier$/.test(node.type)) return true;
+  if (/^(Array|Object)Expression$/.test(parent.type)) return true;
+  if (/^TS(Union|Intersection)Type$/.test(parent.type)) return true;
+  if (/^(TSInterfaceBody|TSTypeLiteral|TSTupleType)$/.test(parent.type)) return true;
+  if (node.type === "TSInterfaceHeritage") return true;
+  return /^(Program|BlockStatement|TSModuleBlock|SwitchCase)$/.test(parent.type) && node !== parent["test"];
+}
+
+/** Whether an identifier only labels something: a key, a member behind a dot. */
+function isLabel(node: Node, parent: Node | undefined): boolean {
+  if (!parent) return false;
+  if (parent.type === "MemberExpression") return parent["property"] === node && !parent["computed"];
+  if (parent.type === "TSQualifiedName") return parent["right"] === node;
+  if (
+    /^(Property|TSPropertySignature|TSMethodSignature|PropertyDefinition|MethodDefinition)$/.test(parent.type)
+  )
+    return parent["key"] === node && !parent["computed"] && !parent["shorthand"];
+  return (
+    parent.type === "ImportSpecifier" ||
+    parent.type === "ExportSpecifier" ||
+    parent.type === "LabeledStatement"
+  );
+}
+
+/** The names that a statement, an import or an export brings into its file. */
+function declaredNames(node: Node): string[] {
+  switch (node.type) {
+    case "ImportDeclaration":
+      return (node["specifiers"] as Node[]).map(({ local }) => nameOf(local));
+    case "ImportSpecifier":
+    case "ImportDefaultSpecifier":
+    case "ImportNamespaceSpecifier":
+      return [nameOf(node["local"])];
+    case "ExportSpecifier":
+      return [nameOf(node["exported"])];
+    case "ExportNamedDeclaration":
+      return node["declaration"]
+        ? declaredNames(node["declaration"] as Node)
+        : (node["specifiers"] as Node[]).flatMap(declaredNames);
+    case "VariableDeclaration":
+      return (node["declarations"] as Node[]).flatMap(({ id }) => boundNames(id as Node));
+    case "FunctionDeclaration":
+    case "ClassDeclaration":
+    case "TSTypeAliasDeclaration":
+    case "TSInterfaceDeclaration":
+      return [nameOf(node["id"])];
+    default:
+      return [];
+  }
+}
+
+/** The names that a pattern binds. */
+function boundNames(pattern: Node): string[] {
+  if (pattern.type === "Identifier") return [nameOf(pattern)];
+  if (pattern.type === "Property") return boundNames(pattern["value"] as Node);
+  if (pattern.type === "AssignmentPattern") return boundNames(pattern["left"] as Node);
+  if (pattern.type === "RestElement") return boundNames(pattern["argument"] as Node);
+  return [pattern["properties"], pattern["elements"]]
+    .flat()
+    .flatMap((one) => (one ? boundNames(one as Node) : []));
+}
+
+/** Parameters of a function and what its own body declares. */
+function localNames(node: Node): string[] {
+  const params = node["params"];
+  const body = (node["body"] as Node | undefined)?.["body"];
+  return [
+    ...(Array.isArray(params) ? (params as Node[]).flatMap(boundNames) : []),
+    ...(Array.isArray(body) ? (body as Node[]).flatMap(declaredNames) : []),
+  ];
+}
+
+function nameOf(node: unknown): string {
+  const { name, value } = node as { name?: string; value?: string };
+  return name ?? value ?? "";
+}
+
+function childrenOf(node: Node): Node[] {
+  return Object.values(node)
+    .flat()
+    .filter((value): value is Node => typeof (value as Node | null)?.type === "string");
+}
+
+/** Cuts nodes out of a text, each with its comma; where a type must stay, it becomes one that changes nothing. */
+function cut(text: string, removed: ReadonlyMap<Node, Node | undefined>): string {
+  let left = "";
+  let at = 0;
+  for (const [node, list] of [...removed].sort(([a], [b]) => a.start - b.start)) {
+    if (node.end <= at) continue;
+    left += text.slice(at, Math.max(at, node.start)) + neutralType(node, list);
+    at = node.end;
+    if (/^(Array|Object)Expression$|^TSTupleType$/.test(list?.type ?? "") || /Specifier$/.test(node.type))
+      at += /^\s*,?/.exec(text.slice(at))?.[0].length ?? 0;
+  }
+  return left + text.slice(at);
+}
+
+function neutralType(node: Node, list: Node | undefined): string {
+  if (list?.type === "TSUnionType") return "never";
+  if (list?.type === "TSIntersectionType") return "unknown";
+  return node.type === "TSInterfaceHeritage" ? "Record<never, never>" : "";
+}

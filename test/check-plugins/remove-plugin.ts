@@ -1,0 +1,94 @@
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { listFiles, packageModules, readSource } from "../support/source-graph.ts";
+import { type IsGone, pruneFile } from "./prune-file.ts";
+
+/** Composition roots: their lines about a plugin are removed with it. */
+const ROOTS = ["presets", "plugins/cli", "playground"];
+/** Tests of the composed product. One that needs the plugin goes with it. */
+const PRODUCT_TESTS =
+  /^test\/(presets|playground|bench|conformance|soak|torture|plugins\/cli)\/|^test\/[^/]+\.ts$/;
+/** Suites and programs that tests share. One that needs the plugin goes with the last test that uses it. */
+const SHARED = /^test\/(contracts|fixtures)\//;
+/** What another plugin's tests may import of a plugin, to test both together; such a test goes with either. */
+const ENTRY = /^plugins\/([^/]+\.ts|[^/]+\/mod\.ts)$/;
+
+/** The plugins of a checkout by name. The shell of the commands is a composition root, and `lib` no plugin. */
+export function listPlugins(root: string): string[] {
+  return readdirSync(join(root, "plugins"), { withFileTypes: true })
+    .map((entry) => (entry.isDirectory() ? entry.name : entry.name.replace(/\.ts$/, "")))
+    .filter((name) => !["cli", "lib"].includes(name) && !name.startsWith("_"))
+    .sort();
+}
+
+/**
+ * Deletes a plugin, its tests and its lines in the composition roots. Returns the other tests that went too. Where it is
+ * strict, no test of another plugin does.
+ */
+export function removePlugin(root: string, name: string, isStrict = false): string[] {
+  const modules = packageModules(root);
+  const goneFiles = new Set<string>();
+  const goneNames = new Map<string, Set<string>>();
+  const isGone: IsGone = (file, exported) =>
+    exported === undefined ? goneFiles.has(file) : goneNames.get(file)?.has(exported) === true;
+  const isOwn = new RegExp(`^(plugins|test/plugins)/${name}(/|\\.ts$|\\.test\\.ts$|-[\\w-]+\\.test\\.ts$)`);
+  const isLib = new RegExp(`^plugins/${name}-`);
+  for (const file of [...listFiles(root, "plugins"), ...listFiles(root, "test/plugins")])
+    if (isOwn.test(file) && !isLib.test(file)) drop(file);
+  for (const folder of ["plugins", "test/plugins"])
+    rmSync(join(root, folder, name), { recursive: true, force: true });
+  for (const manifest of ["package.json", "deno.json"]) pruneManifest(join(root, manifest), name);
+
+  const roots = ROOTS.flatMap((folder) => listFiles(root, folder));
+  const tests = listFiles(root, "test");
+  const dropped: string[] = [];
+  for (let isChanged = true; isChanged; ) {
+    isChanged = false;
+    for (const file of roots) {
+      const pruned = pruneFile(file, readFileSync(join(root, file), "utf8"), isGone, modules);
+      if (!pruned) continue;
+      isChanged = true;
+      writeFileSync(join(root, file), pruned.text);
+      goneNames.set(file, new Set([...(goneNames.get(file) ?? []), ...pruned.lost]));
+    }
+    for (const file of tests) {
+      if (goneFiles.has(file) || !needsGone(file)) continue;
+      isChanged = true;
+      dropped.push(file);
+      drop(file);
+    }
+  }
+  return dropped;
+
+  function drop(file: string): void {
+    goneFiles.add(file);
+    rmSync(join(root, file));
+  }
+
+  function needsGone(file: string): boolean {
+    const text = readFileSync(join(root, file), "utf8");
+    const imports = readSource(file, text, modules).imports.map(({ to }) => to);
+    if (PRODUCT_TESTS.test(file))
+      return imports.some((to) => isGone(to)) || pruneFile(file, text, isGone, modules) !== undefined;
+    if (SHARED.test(file)) return imports.some((to) => isGone(to)) && !isImported(file);
+    return !isStrict && imports.some((to) => isGone(to) && (ENTRY.test(to) || to.startsWith("test/")));
+  }
+
+  function isImported(file: string): boolean {
+    return tests.some(
+      (one) =>
+        !goneFiles.has(one) &&
+        readSource(one, readFileSync(join(root, one), "utf8"), modules).imports.some(({ to }) => to === file),
+    );
+  }
+}
+
+/** Removes the entries of a manifest that point into the plugin. */
+function pruneManifest(file: string, name: string): void {
+  if (!existsSync(file)) return;
+  const manifest = JSON.parse(readFileSync(file, "utf8")) as { exports: Record<string, unknown> };
+  const path = new RegExp(`/plugins/${name}(/|\\.(ts|js|d\\.ts)")`);
+  for (const [key, target] of Object.entries(manifest.exports))
+    if (path.test(JSON.stringify(target))) delete manifest.exports[key];
+  writeFileSync(file, `${JSON.stringify(manifest, undefined, 2)}\n`);
+}

@@ -1,0 +1,152 @@
+// Deletes each plugin in turn, in a copy of the project, and type-checks the rest.
+//   npm run check:plugins -- [--only a,b] [--tests] [--strict] [--verbose] [--max n]
+import { execFile, execFileSync } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs, promisify } from "node:util";
+import { listPlugins, removePlugin } from "./remove-plugin.ts";
+
+interface Verdict {
+  readonly plugin: string;
+  /** Errors of the compiler, one line each. */
+  readonly errors: readonly string[];
+  /** Tests that fail; undefined where none were run. */
+  readonly failed?: readonly string[];
+  /** Tests of the composed product and of other plugins that use the plugin, and went with it. */
+  readonly dropped: readonly string[];
+}
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+const run = promisify(execFile);
+const { values } = parseArgs({
+  options: {
+    only: { type: "string" },
+    tests: { type: "boolean", default: false },
+    /** Tests of another plugin count too where they use the deleted one by its entry. */
+    strict: { type: "boolean", default: false },
+    verbose: { type: "boolean", default: false },
+    /** How many plugins may still fail. */
+    max: { type: "string", default: "0" },
+  },
+});
+
+const plugins = values.only?.split(",") ?? listPlugins(root);
+const unknown = plugins.filter((plugin) => !listPlugins(root).includes(plugin));
+if (unknown.length > 0) throw new Error(`There is no plugin "${unknown.join('", "')}" in plugins/.`);
+
+const files = execFileSync("git", ["ls-files", "-co", "--exclude-standard", "-z"], {
+  cwd: root,
+  encoding: "utf8",
+})
+  .split("\0")
+  .filter(Boolean);
+// Files that do not see a deleted plugin need no second check.
+const checked = join(mkdtempSync(join(tmpdir(), "toolpipe-checked-")), "tsconfig.tsbuildinfo");
+await prime();
+const queue = [...plugins];
+const verdicts: Verdict[] = [];
+// Two at a time, each on one core: with several threads the compiler does a third of its work twice.
+await Promise.all([work(), work()]);
+rmSync(dirname(checked), { recursive: true });
+report();
+
+/** Checks the whole project once, which must have no errors. */
+async function prime(): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), "toolpipe-whole-"));
+  try {
+    copyProject(folder);
+    const errors = await typeErrors(folder);
+    if (errors.length > 0)
+      throw new Error(`The project has errors before a plugin is deleted:\n${errors.join("\n")}`);
+    cpSync(join(folder, "tsconfig.tsbuildinfo"), checked);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function copyProject(folder: string): void {
+  for (const file of files) {
+    mkdirSync(dirname(join(folder, file)), { recursive: true });
+    cpSync(join(root, file), join(folder, file));
+  }
+  symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
+}
+
+async function work(): Promise<void> {
+  for (let plugin = queue.shift(); plugin !== undefined; plugin = queue.shift()) {
+    const folder = mkdtempSync(join(tmpdir(), `toolpipe-without-${plugin}-`));
+    try {
+      const verdict = await check(plugin, folder);
+      verdicts.push(verdict);
+      process.stderr.write(`${plugin} ${verdict.errors.length}\n`);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  }
+}
+
+async function check(plugin: string, folder: string): Promise<Verdict> {
+  copyProject(folder);
+  cpSync(checked, join(folder, "tsconfig.tsbuildinfo"));
+  const dropped = removePlugin(folder, plugin, values.strict);
+  const errors = await typeErrors(folder);
+  if (!values.tests || errors.length > 0) return { plugin, errors, dropped };
+  return { plugin, errors, dropped, failed: await failedTests(folder) };
+}
+
+async function typeErrors(folder: string): Promise<string[]> {
+  const compiler = join(root, "node_modules", "typescript", "bin", "tsc");
+  // What only the plugin needed may be left over.
+  const options =
+    "--noUnusedLocals false --noUnusedParameters false --incremental --singleThreaded --pretty false";
+  return await run(process.execPath, [compiler, ...options.split(" ")], { cwd: folder, maxBuffer: 1e8 }).then(
+    () => [],
+    (failure: { stdout?: string }) =>
+      (failure.stdout ?? String(failure)).split("\n").filter((line) => /^\S.*error/.test(line)),
+  );
+}
+
+async function failedTests(folder: string): Promise<string[]> {
+  const output = join(folder, "coverage", "tests.json");
+  const options = { cwd: folder, maxBuffer: 1e9 };
+  await run("npm", ["test", "--", "--reporter=json", `--outputFile=${output}`], options).catch(
+    () => undefined,
+  );
+  const { testResults } = JSON.parse(readFileSync(output, "utf8")) as {
+    testResults: { name: string; status: string; assertionResults: { status: string; fullName: string }[] }[];
+  };
+  return testResults
+    .filter(({ status }) => status === "failed")
+    .flatMap(({ name, assertionResults }) => {
+      const failed = assertionResults.filter(({ status }) => status === "failed");
+      return (failed.length > 0 ? failed.map(({ fullName }) => fullName) : ["cannot be loaded"]).map(
+        (title) => `${name.slice(folder.length + 1)}: ${title}`,
+      );
+    });
+}
+
+function report(): void {
+  const width = Math.max(...plugins.map((plugin) => plugin.length));
+  process.stdout.write(
+    `\n${"plugin".padEnd(width)}  errors  tests gone  ${values.tests ? "failed tests  " : ""}in\n`,
+  );
+  for (const { plugin, errors, failed, dropped } of verdicts.sort((a, b) =>
+    a.plugin.localeCompare(b.plugin),
+  )) {
+    const places = [...new Set(errors.map((error) => error.replace(/\(.*/, "")))];
+    const gone = String(dropped.filter((file) => file.endsWith(".test.ts")).length).padStart(10);
+    const tests = values.tests ? `${String(failed?.length ?? "-").padStart(12)}  ` : "";
+    const some = values.verbose ? [] : places.slice(0, 6);
+    const rest = places.length - some.length;
+    process.stdout.write(
+      `${plugin.padEnd(width)}  ${String(errors.length).padStart(6)}  ${gone}  ${tests}${some.join(" ")}${rest > 0 && some.length > 0 ? ` and ${rest} more` : ""}\n`,
+    );
+    if (values.verbose)
+      for (const line of [...errors, ...(failed ?? [])]) process.stdout.write(`    ${line}\n`);
+  }
+  const bad = verdicts.filter(({ errors, failed }) => errors.length > 0 || (failed?.length ?? 0) > 0).length;
+  process.stdout.write(`\n${verdicts.length - bad} of ${verdicts.length} plugins can be deleted.\n`);
+  if (bad > Number(values.max)) process.exitCode = 1;
+}

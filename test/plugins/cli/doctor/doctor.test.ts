@@ -1,0 +1,253 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: variables are texts here until a server is connected
+
+import { readFile } from "node:fs/promises";
+import { encode } from "gpt-tokenizer/encoding/o200k_base";
+import { afterEach, describe, expect, test } from "vitest";
+import { createGateway } from "../../../../core/mod.ts";
+import { costOfTools, costThrough } from "../../../../plugins/cli/cost.ts";
+import { anygpt } from "../../../../presets/anygpt/mod.ts";
+import { closeServers, listen } from "../../../fixtures/http-servers.ts";
+import { runCli, runMain } from "../../../support/run-cli.ts";
+import { dead, faulty, marking, place, real, write } from "../_place.ts";
+
+afterEach(closeServers);
+
+interface Row {
+  readonly name: string;
+  readonly state: string;
+  readonly ms: number | null;
+  readonly tools: number;
+  readonly tokens: number;
+  readonly problem?: string;
+  readonly fix?: string;
+}
+
+/** What `doctor --json` says, with its servers by name. */
+async function examine(...args: string[]) {
+  const { code, stdout, stderr } = await runMain(["doctor", "--json", ...args]);
+  const report = JSON.parse(stdout);
+  const rows = new Map<string, Row>(report.servers.map((row: Row) => [row.name, row]));
+  return { code, stderr, report, rows, row: (name: string) => rows.get(name) as Row };
+}
+
+describe("doctor", () => {
+  test("starts every server, times it, and counts its tools and tokens", async () => {
+    const { project } = await place({
+      project: { "toolpipe.config.json": { mcpServers: { everything: real.everything, time: real.time } } },
+    });
+    const { code, stdout, stderr } = await runCli(["doctor"], { cwd: project });
+    expect(stdout).toMatch(/^✓ everything {2} +\d+ tools +[\d,]+ tokens +[\d.]+ m?s$/m);
+    expect(stdout).toMatch(/^✓ time {2} +\d+ tools +[\d,]+ tokens +[\d.]+ m?s$/m);
+    expect(stdout).toMatch(
+      /^2 servers, \d+ tools: about [\d,]+ tokens for an agent if they were all loaded, \d+ through toolpipe \(\d+ % less\)\.$/m,
+    );
+    expect(stdout).toMatch(/\n\nAll is well\.\n$/);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  }, 60_000);
+
+  test("really starts them, whatever is remembered", async () => {
+    const { project } = await place();
+    const { definition, marks } = await marking(project);
+    await write(project, { "toolpipe.config.json": { mcpServers: { one: definition } } });
+    for (let round = 1; round <= 2; round++) {
+      expect((await examine()).code).toBe(0);
+      expect(await readFile(marks, "utf8")).toBe("started\n".repeat(round));
+    }
+  });
+
+  test("counts tokens about as a tokenizer does, and what the agent really reads through toolpipe", async () => {
+    const { project } = await place();
+    const mcpServers = { everything: real.everything, files: real.files(project) };
+    await write(project, { "toolpipe.config.json": { mcpServers } });
+    const { report } = await examine();
+    const gateway = await createGateway({ preset: anygpt, options: { sources: { mcpServers } } });
+    await gateway.services.servers?.refresh();
+    const tools = gateway.catalog.tools();
+    const shown = tools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema }));
+    const exact = encode(JSON.stringify(shown)).length;
+    expect(costOfTools(tools) / exact).toBeGreaterThan(0.85);
+    expect(costOfTools(tools) / exact).toBeLessThan(1.15);
+    expect(report.totals.tools).toBe(tools.length);
+    expect(report.totals.tokens).toBeGreaterThan(costOfTools(tools) * 0.9);
+    expect(report.totals.tokensThroughToolpipe).toBe(costThrough(gateway, anygpt));
+    expect(report.totals.tokensThroughToolpipe).toBeLessThan(500);
+    await gateway.close();
+  }, 60_000);
+
+  test("names what is broken and how to mend it, and exits with 1", async () => {
+    const sleeper = { command: "node", args: ["-e", "setInterval(() => {}, 1000)"], startTimeoutMs: 400 };
+    const { project } = await place({
+      project: {
+        "toolpipe.config.json": {
+          mcpServers: {
+            fine: faulty(),
+            gone: { command: "uvx", args: ["mcp-server-nowhere"] },
+            path: dead,
+            folder: { ...faulty(), cwd: "/nowhere/at/all" },
+            variable: { command: "node", args: ["${DOCTOR_NOT_SET}"] },
+            slow: sleeper,
+            off: { ...dead, disabled: true },
+          },
+        },
+      },
+    });
+    const config = `${project}/toolpipe.config.json`;
+    const { code, stderr, report, row } = await examine();
+    expect({ code, stderr, ok: report.ok }).toEqual({ code: 1, stderr: "", ok: false });
+    expect(row("fine")).toMatchObject({ state: "ok", ms: expect.any(Number) });
+    expect(row("gone").problem).toContain('The command "uvx" could not be started: it was not found.');
+    expect(row("gone").fix).toBe(
+      `Install uv (https://docs.astral.sh/uv), or write its full path as "command" in ${config}.`,
+    );
+    expect(row("path").fix).toBe(`Install "to-be-found", or correct its path as "command" in ${config}.`);
+    expect(row("folder").fix).toBe(`Make the folder /nowhere/at/all, or correct "cwd" in ${config}.`);
+    expect(row("variable").fix).toMatch(/^Set DOCTOR_NOT_SET where toolpipe is started, or give a default/);
+    expect(row("slow").problem).toBe('The server "slow" was not ready within 400 ms.');
+    expect(row("slow").fix).toMatch(/^Run it by hand .*"startTimeoutMs" in /);
+    expect(row("off")).toMatchObject({ state: "off", ms: null });
+    const { stdout } = await runMain(["doctor"]);
+    expect(stdout).toMatch(/^✓ fine {2}/);
+    expect(stdout).toMatch(/^✗ gone +The command .*\n {4}→ Install uv/m);
+    expect(stdout).toMatch(/^- off +It is switched off in /m);
+    expect(stdout).toMatch(/\n\n5 things need mending: see ✗ above\.\n$/);
+  });
+
+  test("says what a server said as it fell, without the secrets it was given", async () => {
+    const script = `
+      console.error("starting");
+      throw new Error("bad key " + process.env.API_KEY + " with " + process.argv[1] + " and PASSWORD=hunter2hunter2");
+    `;
+    await place({
+      project: {
+        "keys.env": "FILE_KEY=canary-from-file-1\n",
+        "toolpipe.config.json": {
+          mcpServers: {
+            crash: {
+              command: "node",
+              args: ["-e", script, "canary-arg-4321"],
+              env: { API_KEY: "canary-env-1234" },
+            },
+            file: {
+              command: "node",
+              args: ["-e", "throw new Error('no ' + process.env.FILE_KEY)"],
+              envFile: "./keys.env",
+            },
+          },
+        },
+      },
+    });
+    const { stdout } = await runMain(["doctor"]);
+    expect(stdout).toContain("It said: Error: bad key … with … and PASSWORD=…");
+    expect(stdout).toContain("It said: Error: no …");
+    expect(stdout).not.toMatch(/canary-env|canary-from-file|hunter2/);
+  });
+
+  test("gives the exact command for what waits for approval, with the config it belongs to", async () => {
+    const { project } = await place({
+      project: {
+        ".mcp.json": { mcpServers: { "team docs": faulty() } },
+        "own.json": { options: { sources: { clients: "all" } } },
+      },
+    });
+    const bare = await examine();
+    expect(bare.row("team docs").fix).toBe(
+      `Look at it with "toolpipe approve", and if you trust it: toolpipe approve 'team docs'`,
+    );
+    expect(bare.code).toBe(1);
+    const { row } = await examine("--config", "own.json");
+    expect(row("team docs").fix).toMatch(/: toolpipe approve 'team docs' --config own\.json$/);
+    expect(await runMain(["approve", "team docs", "--config", `${project}/own.json`])).toMatchObject({
+      code: 0,
+    });
+    expect((await examine("--config", "own.json")).code).toBe(0);
+  });
+
+  test("says to log in where a server asks for it", async () => {
+    const server = await listen((_request, response) => {
+      response.writeHead(401, { "www-authenticate": 'Bearer realm="x"' }).end();
+    });
+    await place({ project: { "toolpipe.config.json": { mcpServers: { remote: { url: server.url } } } } });
+    const { row, code } = await examine();
+    expect(row("remote").fix).toBe("Log in: toolpipe login remote");
+    expect(code).toBe(1);
+  });
+
+  test("names files that cannot be read by line, entries that cannot be used, and rules that do nothing", async () => {
+    const { home, project } = await place({
+      home: {
+        ".codeium/windsurf/mcp_config.json": `{\n  "mcpServers": {\n    "x": oops\n  }\n}`,
+        ".cursor/mcp.json": { mcpServers: { nothing: {}, me: { command: "npx", args: ["-y", "toolpipe"] } } },
+      },
+      project: {
+        "toolpipe.config.json": {
+          mcpServers: { one: faulty(), two: faulty("onebadtool") },
+          sources: [{ type: "custom", path: "./missing.json" }],
+          toolRules: [{ pattern: ["nothing_like_it"], tags: ["never"] }],
+          options: { sources: { clients: ["cursor", "windsurf"] } },
+        },
+      },
+    });
+    const { code, report } = await examine();
+    const problems = report.findings.map(
+      ({ problem, severity }: Record<string, string>) => `${severity}: ${problem}`,
+    );
+    expect(problems).toEqual([
+      `broken: ${project}/missing.json: there is no such file.`,
+      expect.stringContaining(
+        `broken: The servers of windsurf cannot be read. ${home}/.codeium/windsurf/mcp_config.json:3:`,
+      ),
+      expect.stringMatching(/^broken: In .*cursor\/mcp\.json, the server "nothing" cannot be used/),
+      expect.stringMatching(/^note: The server "me" .* is this gateway itself and is left out\.$/),
+      expect.stringMatching(/^doubt: 1 tool of "two" cannot be used: /),
+      expect.stringMatching(/^doubt: Rule 1 \(nothing_like_it\): It matches no tool\.$/),
+    ]);
+    for (const { severity, problem, fix } of report.findings)
+      if (severity !== "note") expect([problem, typeof fix]).toEqual([problem, "string"]);
+    expect(code).toBe(1);
+  });
+
+  test("what several clients have in common is one note, and no failure", async () => {
+    const own = { mcpServers: { one: faulty(), toolpipe: { command: "npx", args: ["-y", "toolpipe"] } } };
+    const files = [".cursor/mcp.json", ".codeium/windsurf/mcp_config.json", ".kiro/settings/mcp.json"];
+    await place({ home: Object.fromEntries(files.map((file) => [file, own])) });
+    const { code, stdout } = await runMain(["doctor"]);
+    expect(stdout).toContain(
+      "\n\n- 3 entries of clients are this gateway itself and are left out.\n- 2 entries of clients are the same as others and are left out.\n\n1 server, ",
+    );
+    expect(code).toBe(0);
+  });
+
+  test("doubts alone are no failure", async () => {
+    await place({
+      project: {
+        "toolpipe.config.json": {
+          mcpServers: { one: faulty() },
+          toolRules: [{ pattern: ["nothing_like_it"], tags: ["never"] }],
+        },
+      },
+    });
+    const { code, stdout } = await runMain(["doctor"]);
+    expect(stdout).toContain("! Rule 1 (nothing_like_it): It matches no tool.\n    → Correct it under ");
+    expect(stdout).toMatch(/All is well\.\n$/);
+    expect(code).toBe(0);
+  });
+
+  test("a config that is wrong is what is broken, with its place", async () => {
+    const { project } = await place({ project: { "toolpipe.config.json": `{\n  "mcpServers": {,}\n}` } });
+    const text = await runMain(["doctor"]);
+    expect(text.stdout).toMatch(
+      new RegExp(`^✗ ${project}/toolpipe\\.config\\.json:2:\\d+: .*\\n {4}→ Correct it`),
+    );
+    expect({ code: text.code, stderr: text.stderr }).toEqual({ code: 1, stderr: "" });
+    expect((await examine()).report.findings).toHaveLength(1);
+    // What was typed wrong is no matter of health.
+    expect((await runMain(["doctor", "--config="])).stderr).toContain("needs a value");
+  });
+
+  test("without servers says what to do, and that is no failure", async () => {
+    await place();
+    const { code, stdout } = await runMain(["doctor"]);
+    expect(stdout).toMatch(/^There are no servers\. /);
+    expect(code).toBe(0);
+  });
+});

@@ -1,0 +1,59 @@
+import type { ToolDefinition } from "../../../../core/mod.ts";
+import { type ApprovalStore, createApprovalStore } from "../../../../plugins/approvals/mod.ts";
+import type { ApprovalParts, Introspected } from "../../../../plugins/discovery/capability-files/mod.ts";
+import { inferTags } from "../../../../plugins/discovery/gateway-discovery.ts";
+import { toManifest } from "../../../../plugins/discovery/manifest.ts";
+import { normalise } from "../../../../plugins/lib/server-entry/normalise.ts";
+import { memoryStore } from "../../../../plugins/state/mod.ts";
+
+/** Where approvals and records are kept, for one test. */
+export function parts(): ApprovalParts & { readonly approvals: ApprovalStore } {
+  const store = memoryStore();
+  return { store, approvals: createApprovalStore(store) };
+}
+
+/** The tool of the specification. */
+export const listIssues: ToolDefinition = {
+  name: "list_issues",
+  description: "List issues in a GitHub repository",
+  inputSchema: {
+    type: "object",
+    properties: {
+      owner: { type: "string" },
+      repo: { type: "string" },
+      state: { type: "string", enum: ["open", "closed", "all"] },
+    },
+    required: ["owner", "repo"],
+  },
+  outputSchema: {
+    type: "array",
+    items: {
+      type: "object",
+      properties: { id: { type: "integer" }, title: { type: "string" }, state: { type: "string" } },
+      required: ["id", "title", "state"],
+    },
+  },
+};
+
+/** A tool that takes nothing. */
+export function plainTool(name: string, description = `Does ${name}`): ToolDefinition {
+  return { name, description, inputSchema: { type: "object" } };
+}
+
+/** A server as introspection finds it. */
+export function introspected(
+  tools: readonly ToolDefinition[],
+  {
+    server = "github",
+    url = "https://api.github.com/mcp",
+  }: { readonly server?: string; readonly url?: string } = {},
+): Introspected {
+  const { config } = normalise({ name: server, entry: { url } }, { source: "inline", scope: "config" });
+  if (!config) throw new Error("The definition is wrong.");
+  return {
+    server,
+    entry: { url },
+    summary: `The server ${server}`,
+    tools: tools.map((tool) => ({ tool, manifest: toManifest(tool, config, inferTags) })),
+  };
+}

@@ -1,0 +1,120 @@
+import { afterEach, describe, expect, test } from "vitest";
+import type { Command, CommandTable } from "../../../../core/services/command.ts";
+import { toolpipe } from "../../../../plugins/cli/mod.ts";
+import { runMain } from "../../../support/run-cli.ts";
+import { dead, faulty, place } from "../../cli/_place.ts";
+
+const undo: (() => unknown)[] = [];
+afterEach(() => {
+  for (const step of undo.splice(0)) step();
+});
+
+/** Makes a stream of this process a terminal, until the test is over. */
+function terminal(name: "stdout" | "stderr"): void {
+  const before = Object.getOwnPropertyDescriptor(process[name], "isTTY");
+  Object.defineProperty(process[name], "isTTY", { value: true, configurable: true });
+  undo.push(() =>
+    before
+      ? Object.defineProperty(process[name], "isTTY", before)
+      : Reflect.deleteProperty(process[name], "isTTY"),
+  );
+}
+
+/** Goes to a project with a server that works and one that does not, in an environment that has nothing against colours. */
+async function twoServers(): Promise<void> {
+  await place({ project: { "toolpipe.config.json": { mcpServers: { one: faulty(), gone: dead } } } });
+  for (const name of ["NO_COLOR", "TERM"]) delete process.env[name];
+}
+
+describe("colours", () => {
+  test("are shown on a terminal only", async () => {
+    await twoServers();
+    for (const args of [["list"], ["execute", "one", "fail"], ["refresh"], ["config", "show"], ["--help"]])
+      expect((await runMain(args)).stdout).not.toContain("\u001b");
+    terminal("stdout");
+    const { stdout } = await runMain(["list"]);
+    expect(stdout).toContain("\u001b[32m✓\u001b[39m one");
+    expect(stdout).toContain("\u001b[31m✗\u001b[39m gone");
+    expect((await runMain(["execute", "one", "fail"])).stdout).toContain("\u001b[31m✗\u001b[39m Error");
+  });
+
+  test.each([
+    ["NO_COLOR", "1"],
+    ["NO_COLOR", "yes"],
+    ["TERM", "dumb"],
+  ])("are not shown where %s is %s", async (name, value) => {
+    await twoServers();
+    terminal("stdout");
+    process.env[name] = value;
+    for (const args of [["list"], ["execute", "one", "fail"], ["--help"]])
+      expect((await runMain(args)).stdout).not.toContain("\u001b");
+  });
+
+  test("are never part of JSON, nor of what a tool says", async () => {
+    await twoServers();
+    terminal("stdout");
+    expect((await runMain(["list", "--json"])).stdout).not.toContain("\u001b");
+    const { stdout } = await runMain(["execute", "one", "echo", "--args", '{"text":"✓ done\\n✗ not"}']);
+    expect(stdout).toContain("Result:\n  ✓ done\n  ✗ not\n");
+  });
+});
+
+describe("whoever waits at a terminal", () => {
+  const slow = (ms: number) => `import { localTools } from "toolpipe";
+export const slow = localTools("slow", { id: "slow" }, [
+  { name: "it", inputSchema: { type: "object" }, run: () => new Promise((done) => setTimeout(done, ${ms}, { content: [] })) },
+]);`;
+
+  test("is told of a tool that takes its time, and no more once it is done", async () => {
+    await place({ project: { "slow.mjs": slow(500), "toolpipe.config.json": { plugins: ["./slow.mjs"] } } });
+    const quiet = await runMain(["execute", "slow", "it"]);
+    terminal("stderr");
+    const { stdout, stderr } = await runMain(["execute", "slow", "it"]);
+    expect(stderr).toMatch(/Executing slow:it …\r.{0,6}$/);
+    expect(stdout).toBe(quiet.stdout);
+    expect(quiet.stderr).toBe("");
+  });
+
+  test("is told of a config that takes its time", async () => {
+    await place({
+      project: {
+        "toolpipe.config.mjs":
+          "await new Promise((done) => setTimeout(done, 500)); export default { mcpServers: {} };",
+      },
+    });
+    terminal("stderr");
+    expect((await runMain(["list"])).stderr).toContain("Reading the config …");
+  });
+
+  test("is told of a server that takes its time", async () => {
+    const silent = { command: "node", args: ["-e", "setInterval(() => {}, 1000)"], startTimeoutMs: 600 };
+    await place({ project: { "toolpipe.config.json": { mcpServers: { silent } } } });
+    terminal("stderr");
+    for (const command of [
+      ["list"],
+      ["tools"],
+      ["search", "x"],
+      ["config", "show"],
+      ["refresh"],
+      ["why", "silent"],
+    ])
+      expect((await runMain(command)).stderr).toContain('Asking "silent" for tools …');
+  });
+});
+
+test("every command prints JSON when asked, but for those that print something of their own", async () => {
+  const own = ["demo", "start", "serve", "completion", "__complete", "playground"];
+  const without: string[] = [];
+  for (const [name, command] of await leaves(toolpipe.commands)) {
+    if (!Object.hasOwn(command.args ?? {}, "json")) without.push(name);
+  }
+  expect(own).toEqual(expect.arrayContaining(without));
+});
+
+async function leaves(commands: CommandTable, path: readonly string[] = []): Promise<[string, Command][]> {
+  const found = Object.entries(commands).map(async ([name, entry]): Promise<[string, Command][]> => {
+    const words = [...path, name];
+    return "commands" in entry ? leaves(entry.commands, words) : [[words.join(" "), await entry.load()]];
+  });
+  return (await Promise.all(found)).flat();
+}

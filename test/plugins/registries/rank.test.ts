@@ -1,0 +1,82 @@
+import { describe, expect, test } from "vitest";
+import { readEntry } from "../../../plugins/registries/entry.ts";
+import { registryIndex } from "../../../plugins/registries/mod.ts";
+import { createRanker } from "../../../plugins/search/mod.ts";
+import { catalogue, questions } from "./_catalogue.ts";
+import { type Wire, wire } from "./_registry.ts";
+
+const entriesOf = (wires: readonly Wire[]) =>
+  wires.flatMap((one) => readEntry(one, "https://registry.example.com") ?? []);
+
+const entries = entriesOf(catalogue);
+const indexOf = async (given: typeof entries) =>
+  registryIndex(given, await createRanker("fusion", { fusion: { gate: 0 } }));
+
+/** What a registry does with the same words. */
+function substring(query: string): readonly string[] {
+  const text = query.toLowerCase();
+  return entries
+    .filter(({ name, description }) => `${name}\n${description}`.toLowerCase().includes(text))
+    .map(({ name }) => name);
+}
+
+test("questions that no text holds word by word are answered", async () => {
+  const index = await indexOf(entries);
+  let [first, among, bySubstring] = [0, 0, 0];
+  const missed: string[] = [];
+  for (const [query, name] of questions) {
+    const found = (await index.rank(query, 3)).map(({ entry }) => entry.name);
+    if (found[0] === name) first++;
+    if (found.includes(name)) among++;
+    else missed.push(`${query}: ${found.join(", ")}`);
+    if (substring(query).includes(name)) bySubstring++;
+  }
+  expect(entries.length).toBeGreaterThanOrEqual(40);
+  expect(bySubstring).toBe(0);
+  expect(missed).toEqual([]);
+  expect(among).toBe(questions.length);
+  expect(first).toBeGreaterThanOrEqual(22);
+});
+
+describe("a server", () => {
+  test("comes first when its name is asked for", async () => {
+    const index = await indexOf(entries);
+    for (const { name } of entries) {
+      const [hit] = await index.rank(name, 3);
+      expect(hit).toEqual({ entry: entries.find((entry) => entry.name === name), relevance: 1 });
+    }
+  });
+
+  test("that is deprecated comes behind its like, and a deleted one only by its name", async () => {
+    const text = { description: "Send postcards to friends." };
+    const index = await indexOf(
+      entriesOf([
+        wire("com.a/postcards", text, { status: "deprecated" }),
+        wire("com.b/postcards", text, { status: "deleted" }),
+        wire("com.c/postcards", text),
+      ]),
+    );
+    const names = async (query: string) =>
+      (await index.rank(query, 5)).map(({ entry }) => `${entry.name} ${entry.status}`);
+    expect(await names("send a postcard")).toEqual(["com.c/postcards active", "com.a/postcards deprecated"]);
+    expect((await names("com.b/postcards"))[0]).toBe("com.b/postcards deleted");
+  });
+
+  test("is not found by nonsense, and an empty index finds nothing", async () => {
+    expect(await (await indexOf(entries)).rank("xyzzy plugh", 5)).toEqual([]);
+    const index = await indexOf([]);
+    expect(await index.rank("anything", 5)).toEqual([]);
+    expect(await index.rank("", 5)).toEqual([]);
+  });
+});
+
+test("thousands of servers can be searched", async () => {
+  const large = Array.from({ length: 4_000 }, (_, index) => {
+    const { server } = catalogue[index % catalogue.length] as Wire;
+    return wire(`io.github.u${index}/${server.name.split("/")[1]}`, { description: server["description"] });
+  });
+  const index = await indexOf(entriesOf(large));
+  const hits = await index.rank("weather forecast", 5);
+  expect(hits).toHaveLength(5);
+  for (const { entry } of hits) expect(entry.name).toContain("weather-station");
+}, 60_000);

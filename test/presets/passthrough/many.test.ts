@@ -1,0 +1,130 @@
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+import type { GatewayError, JsonObject, Plugin } from "../../../core/mod.ts";
+import { gateway } from "../../../presets/gateway/mod.ts";
+import { until } from "../../plugins/upstreams/_fixtures.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { clientOf, everything, fixtureServer, type TestClient, textIn } from "../_passthrough.ts";
+
+const sdkServer = fileURLToPath(new URL("../../fixtures/sdk-server.mjs", import.meta.url));
+const sdk = fixtureServer(sdkServer, "--legacy", "reject");
+const PATIENCE_MS = 60_000;
+
+async function named(client: TestClient, list: string, key = list, field = "name"): Promise<unknown[]> {
+  const result = await client.request(`${list}/list`);
+  return (result[key] as JsonObject[]).map((item) => item[field]);
+}
+
+/** Notes what is reported outside of calls. */
+function listener(): { readonly plugin: Plugin; readonly errors: GatewayError[] } {
+  const errors: GatewayError[] = [];
+  return {
+    errors,
+    plugin: { name: "listener", setup: () => ({ error: (error) => void errors.push(error) }) },
+  };
+}
+
+test("of several servers, tools that share a name are prefixed, and each leads to its own", {
+  timeout: PATIENCE_MS,
+}, async () => {
+  const client = await clientOf("v1", { servers: { everything, sdk } });
+  const names = await named(client, "tools");
+  expect(names).toEqual(expect.arrayContaining(["everything__echo", "sdk__echo", "get-sum", "steps"]));
+  expect(names).not.toContain("echo");
+  const one = await client.request("tools/call", { name: "everything__echo", arguments: { message: "hi" } });
+  expect(textIn(one)).toBe("Echo: hi");
+  const two = await client.request("tools/call", { name: "sdk__echo", arguments: { text: "hi" } });
+  expect(textIn(two)).toBe("hi");
+});
+
+test("of two servers with the same URI the first counts, and that is reported once", {
+  timeout: PATIENCE_MS,
+}, async () => {
+  const { errors, plugin } = listener();
+  const client = await clientOf("v1", { servers: { everything, twin: everything }, plugins: [plugin] });
+  const uris = await named(client, "resources", "resources", "uri");
+  expect(new Set(uris).size).toBe(uris.length);
+  const shadowed = errors.filter(({ code }) => code === "RESOURCE_SHADOWED");
+  expect(shadowed.length).toBeGreaterThan(0);
+  expect(new Set(shadowed.map(({ message }) => message)).size).toBe(shadowed.length);
+  expect(shadowed[0]?.data).toEqual({ server: "twin", by: "everything" });
+  const prompts = await named(client, "prompts");
+  expect(prompts).toEqual(expect.arrayContaining(["everything__simple-prompt", "twin__simple-prompt"]));
+  const got = await client.request("prompts/get", { name: "twin__simple-prompt" });
+  expect(JSON.stringify(got)).toContain("simple prompt");
+});
+
+test("what no server has is not advertised, once it is known what they have", {
+  timeout: PATIENCE_MS,
+}, async () => {
+  const nobody = await clientOf("v2 modern", { servers: {} });
+  expect(Object.keys(nobody.capabilities)).toEqual(["tools"]);
+  await expect(nobody.request("prompts/list")).rejects.toMatchObject({ code: -32601 });
+  const home = await temporaryFolder();
+  const first = await clientOf("v2 modern", { servers: { sdk }, home });
+  // It could still have had them when the client asked.
+  expect(await first.request("prompts/list")).toMatchObject({ prompts: [] });
+  await first.stop();
+  const second = await clientOf("v2 modern", { servers: { sdk }, home });
+  expect(Object.keys(second.capabilities)).toEqual(["tools"]);
+});
+
+test("what servers have is known from the last start, without a connection", {
+  timeout: PATIENCE_MS,
+}, async () => {
+  const home = await temporaryFolder();
+  const first = await clientOf("v1", { servers: { everything }, home });
+  const uris = await named(first, "resources", "resources", "uri");
+  await first.stop();
+  const options = { upstreams: { discover: "none" } };
+  const second = await clientOf("v1", { servers: { everything }, home, options });
+  expect(await named(second, "resources", "resources", "uri")).toEqual(uris);
+  expect(await named(second, "prompts")).toContain("simple-prompt");
+  expect(second.capabilities).toMatchObject({ completions: {}, resources: { subscribe: true }, logging: {} });
+  expect(second.gateway.services.servers?.status("everything")?.status).toBe("disconnected");
+  expect(await second.request("resources/read", { uri: String(uris[0]) })).toMatchObject({
+    contents: [{ uri: uris[0] }],
+  });
+});
+
+test("tools that a server adds are listed, and those before keep their names", {
+  timeout: PATIENCE_MS,
+}, async () => {
+  const client = await clientOf("v1", { servers: { sdk } });
+  const before = await named(client, "tools");
+  await client.request("tools/call", { name: "change", arguments: {} });
+  await until(() => client.changed.includes("tools"), PATIENCE_MS);
+  const after = await named(client, "tools");
+  expect(after).toHaveLength(before.length + 1);
+  expect(after).toEqual(expect.arrayContaining(before));
+});
+
+test("a name that a client saw before still leads to the same tool", { timeout: PATIENCE_MS }, async () => {
+  const client = await clientOf("v1", { servers: { sdk } });
+  expect(await named(client, "tools")).toContain("echo");
+  await client.gateway.catalog.replace({ id: "other" }, [
+    { name: "echo", inputSchema: { type: "object" } },
+    { name: "rest", inputSchema: { type: "object" } },
+  ]);
+  const names = await named(client, "tools");
+  expect(names).toEqual(expect.arrayContaining(["sdk__echo", "other__echo"]));
+  const result = await client.request("tools/call", { name: "echo", arguments: { text: "still here" } });
+  expect(textIn(result)).toBe("still here");
+});
+
+test("full mode of the gateway shows servers as passthrough does, and lazy mode does not", {
+  timeout: PATIENCE_MS,
+}, async () => {
+  const guard = { enabled: false };
+  const open = (mode: string) =>
+    clientOf("v1", { servers: { everything }, preset: gateway, options: { discovery: { mode }, guard } });
+  const full = await open("full");
+  expect(await named(full, "tools")).toEqual(expect.arrayContaining(["echo", "get-sum"]));
+  expect(await named(full, "prompts")).toContain("simple-prompt");
+  expect(await named(full, "resources", "resources", "uri")).toContain(
+    "demo://resource/static/document/features.md",
+  );
+  const lazy = await open("lazy");
+  expect(await named(lazy, "tools")).toHaveLength(5);
+  expect(lazy.capabilities["prompts"]).toBeUndefined();
+});
