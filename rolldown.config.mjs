@@ -46,8 +46,8 @@ const together = {
   first: ["plugins/cli/keep-compiled"],
   command: ["plugins/cli/commands", "plugins/cli/main"],
   core: ["core/mod"],
-  served: ["plugins/cli/serve", "plugins/cli/announce", "presets/passthrough"],
-  anygpt: ["presets/anygpt/mod"],
+  served: ["plugins/cli/serve", "plugins/cli/running-gateways", "presets/passthrough"],
+  anygpt: ["presets/anygpt/preset"],
   gateway: ["presets/gateway/mod"],
 };
 

@@ -1,5 +1,8 @@
+import { createTimeoutError, withTimeout } from "./call-hooks.ts";
 import { GatewayError } from "./errors.ts";
-import { kindOf } from "./json.ts";
+import type { PluginGateway } from "./gateway.ts";
+import { type HookName, type Hooks, hookNames, isPending } from "./hooks.ts";
+import { describeType } from "./json.ts";
 import { nearest } from "./nearest.ts";
 import type { Plugin } from "./plugin.ts";
 import { toServiceName } from "./wiring.ts";
@@ -7,15 +10,25 @@ import { toServiceName } from "./wiring.ts";
 /** Options by plugin name. */
 export type OptionsByPlugin = Readonly<Record<string, object | undefined>>;
 
+/** The part of a plugin, or of its factory, that declares its options. */
+export type Configurable = Pick<Plugin, "name" | "keys" | "takesString" | "configure">;
+
 /** Replaces options of the plugins that `options` names. */
 export function configureAll(plugins: readonly Plugin[], options: OptionsByPlugin): Plugin[] {
+  checkOptionNames(plugins, options);
+  return plugins.map((plugin) => {
+    const overrides = options[plugin.name];
+    return overrides ? (plugin.configure?.(overrides as never) ?? plugin) : plugin;
+  });
+}
+
+/** Throws if options name an unknown plugin, or one that takes no options. */
+export function checkOptionNames(plugins: readonly Configurable[], options: OptionsByPlugin): void {
+  const names = plugins.map(({ name }) => name);
   for (const name of Object.keys(options)) {
     const plugin = plugins.find((candidate) => candidate.name === name);
     if (!plugin) {
-      const hint = nearest(
-        name,
-        plugins.map((candidate) => candidate.name),
-      );
+      const hint = nearest(name, names);
       throw new GatewayError(
         "CONFIG_INVALID",
         `options.${name}: there is no plugin of this name${hint ? `; did you mean "${hint}"?` : "."}`,
@@ -24,15 +37,11 @@ export function configureAll(plugins: readonly Plugin[], options: OptionsByPlugi
     if (!plugin.configure)
       throw new GatewayError("CONFIG_INVALID", `options.${name}: this plugin takes no options.`);
   }
-  return plugins.map((plugin) => {
-    const overrides = options[plugin.name];
-    return overrides ? (plugin.configure?.(overrides as never) ?? plugin) : plugin;
-  });
 }
 
-/** Adds what stands at the top of a config to the options of the plugins that claim those keys. */
+/** Adds top-level keys of a config to the options of the plugins that claim them. */
 export function claimKeys(
-  plugins: readonly Plugin[],
+  plugins: readonly Configurable[],
   extra: Readonly<Record<string, unknown>>,
   options: OptionsByPlugin,
 ): OptionsByPlugin {
@@ -53,14 +62,14 @@ export function claimKeys(
         `${key}: there is no such option${hint ? `; did you mean "${hint}"?` : ""}`,
       );
     }
-    // A list cannot be all the options of a plugin: it is the one option that has the plugin's name. So is a text,
-    // where the plugin takes one.
-    const isOne = Array.isArray(value) || (typeof value === "string" && plugin.takesText);
+    // A list is never all options of a plugin, but the option of the plugin's own name. So is a string, if the plugin
+    // takes one.
+    const isOne = Array.isArray(value) || (typeof value === "string" && plugin.takesString);
     const given = plugin.name === key && !isOne ? value : { [key]: value };
     if (typeof given !== "object" || given === null) {
       throw new GatewayError(
         "CONFIG_INVALID",
-        `${key}: expected an object of options, found ${kindOf(value)}`,
+        `${key}: expected an object of options, found ${describeType(value)}`,
       );
     }
     claimed[plugin.name] = { ...given, ...claimed[plugin.name] };
@@ -68,8 +77,8 @@ export function claimKeys(
   return claimed;
 }
 
-/** Puts plugins in the order in which their hooks run: that of the list, within pre, normal and post. */
-export function inHookOrder(plugins: readonly Plugin[]): Plugin[] {
+/** Sorts plugins in the order in which their hooks run: that of the list, within pre, normal and post. */
+export function sortForHooks(plugins: readonly Plugin[]): Plugin[] {
   const rank = { pre: 0, normal: 1, post: 2 };
   for (const { name, order } of plugins) {
     if (order !== undefined && order !== "pre" && order !== "post") {
@@ -82,14 +91,14 @@ export function inHookOrder(plugins: readonly Plugin[]): Plugin[] {
   return plugins.toSorted((a, b) => rank[a.order ?? "normal"] - rank[b.order ?? "normal"]);
 }
 
-/** Puts plugins in the order in which they are set up: that of the list, but providers before those that use them. */
-export function inSetupOrder(plugins: readonly Plugin[]): Plugin[] {
+/** Sorts plugins in the order of their set-up: that of the list, but providers before plugins that use them. */
+export function sortForSetup(plugins: readonly Plugin[]): Plugin[] {
   const byName = new Map<string, Plugin>();
   for (const plugin of plugins) {
     if (byName.has(plugin.name)) {
       throw new GatewayError(
         "PLUGIN_INVALID",
-        `The plugin "${plugin.name}" is there twice. Name it once, or change its options by name.`,
+        `The plugin "${plugin.name}" is listed twice. List it once, or change its options by name.`,
       );
     }
     byName.set(plugin.name, plugin);
@@ -102,7 +111,7 @@ export function inSetupOrder(plugins: readonly Plugin[]): Plugin[] {
     if (ordered.has(plugin)) return;
     if (path.includes(plugin.name)) {
       const cycle = [...path.slice(path.indexOf(plugin.name)), plugin.name].join(" → ");
-      throw new GatewayError("PLUGIN_INVALID", `These plugins use each other in a circle: ${cycle}.`);
+      throw new GatewayError("PLUGIN_INVALID", `These plugins use each other in a cycle: ${cycle}.`);
     }
     for (const before of required(plugin)) visit(before, [...path, plugin.name]);
     ordered.add(plugin);
@@ -110,9 +119,60 @@ export function inSetupOrder(plugins: readonly Plugin[]): Plugin[] {
 
   function required(plugin: Plugin): Plugin[] {
     const used = (plugin.uses ?? []).map(toServiceName);
-    // One that replaces a service uses it too: it comes behind the provider that it replaces.
+    // A plugin that replaces a service uses it too, so it comes after the provider that it replaces.
     return plugins.filter(
       (other) => other !== plugin && other.provides?.some((service) => used.includes(service)),
     );
   }
+}
+
+/** Sets up a plugin within the time limit. */
+export async function setUpPlugin(
+  plugin: Plugin,
+  gateway: PluginGateway,
+  ms: number,
+): Promise<Partial<Hooks>> {
+  try {
+    const hooks = plugin.setup(gateway);
+    return (
+      (isPending(hooks)
+        ? await withTimeout(ms, hooks, () => createTimeoutError(plugin.name, "setup", ms))
+        : hooks) ?? {}
+    );
+  } catch (thrown) {
+    if (GatewayError.is(thrown)) throw thrown;
+    throw new GatewayError("PLUGIN_FAILED", `The plugin "${plugin.name}" could not be set up.`, {
+      cause: thrown,
+      data: { plugin: plugin.name },
+    });
+  }
+}
+
+/** Throws if a plugin has an unknown hook, or one that is not a function. */
+export function checkHooks(plugin: string, own: Partial<Hooks>): void {
+  for (const [name, hook] of Object.entries(own)) {
+    if (!hookNames.includes(name as HookName)) {
+      const hint = nearest(name, hookNames);
+      throw new GatewayError(
+        "PLUGIN_INVALID",
+        `The plugin "${plugin}" has a hook "${name}", which does not exist${hint ? `; did you mean "${hint}"?` : "."}`,
+      );
+    }
+    if (typeof hook !== "function") {
+      throw new GatewayError(
+        "PLUGIN_INVALID",
+        `The hook "${name}" of the plugin "${plugin}" is not a function.`,
+      );
+    }
+  }
+}
+
+/** Creates the error of a list that has something else than a plugin. */
+export function createPluginError(value: unknown): GatewayError {
+  const [what, hint] =
+    typeof value === "function" ? ["a function", " Was it meant to be called?"] : ["something", ""];
+  return new GatewayError(
+    "PLUGIN_INVALID",
+    `The list of plugins holds ${what}, which is not a plugin.${hint}`,
+  );
 }

@@ -9,46 +9,46 @@ export interface Actor {
   readonly scopes: readonly string[];
 }
 
-/** How far a call has come, as MCP reports it. */
+/** Progress of a call, as MCP reports it. */
 export interface Progress {
   readonly progress: number;
   readonly total?: number;
   readonly message?: string;
 }
 
-/** Answers to what a tool asked when it was called before, and where it was then, both as they came. */
+/** Answers to the input requests of an earlier call, and the state of that call, both unchecked. */
 export interface CallInput {
   readonly responses?: unknown;
   readonly state?: unknown;
 }
 
 /**
- * What plugins keep of a call while it is on its way, each under a symbol of its own. It goes when the call goes: a map
- * by the ids of calls would have to be tidied up, and holds what was in it for longer than it seems.
+ * Data that plugins attach to a call, each under a symbol of its own. It is collected with the call: a map by call id
+ * would have to be cleaned up, and holds its entries for longer.
  */
 export type CallNotes = { [key: symbol]: unknown };
 
-/** What a caller asks for. */
+/** Request of a call. */
 export interface CallRequest {
   /** The id of the tool: `server:name`. */
   readonly tool: string;
-  /** The tool of this id, where it is none of the catalog: `resolve` is then left with nothing to find. */
+  /** The tool of this id, if it is not in the catalog; `resolve` then has nothing to find. */
   readonly bound?: Tool;
-  /** The arguments, as they came: nothing is assumed of them. */
+  /** The arguments, unchecked. */
   readonly args?: unknown;
   readonly actor?: Actor | undefined;
   /** Aborting it ends the call with `CANCELLED`. */
   readonly signal?: AbortSignal | undefined;
-  /** Ends the call with the reason it is cancelled with; cheaper than a signal made only for that. */
+  /** Ends the call when it is cancelled; cheaper than a signal created only for that. */
   readonly cancellation?: Cancellation | undefined;
   readonly onProgress?: ((progress: Progress) => void) | undefined;
   /** The `_meta` of the request: trace context, idempotency key and the like. */
   readonly meta?: Readonly<JsonObject>;
   /** Notes that the caller finds again in the call. */
   readonly notes?: CallNotes | undefined;
-  /** What a client brings with a request that it makes again, because it was asked something the first time. */
+  /** Answers of a client that repeats a request after it was asked for input. */
   readonly input?: CallInput | undefined;
-  /** The call this one is made for. Actor, cancellation, progress and meta are taken from it where they are not given. */
+  /** The call this one is made for. It provides actor, cancellation, progress and meta unless they are given. */
   readonly parent?: Call;
 }
 
@@ -66,13 +66,13 @@ interface Settled {
   readonly parentId: string | undefined;
   /** The stage that ended the call. */
   readonly stage: Stage;
-  /** Who answered in place of the tool: a cache, a dry run, a replay. */
+  /** Answered in place of the tool: a cache, a dry run, a replay. */
   readonly via: string | undefined;
   readonly startedAt: number;
   readonly durationMs: number;
 }
 
-/** A call that is over: what `audit` observes and `run()` returns. */
+/** A completed call, which `audit` observes and `run()` returns. */
 export type SettledCall =
   | (Settled & { readonly ok: true; readonly result: ToolResult; readonly error: undefined })
   | (Settled & { readonly ok: false; readonly result: undefined; readonly error: GatewayError });
@@ -82,26 +82,26 @@ export const localUser: Actor = Object.freeze({ id: "local", scopes: Object.free
 const noMeta: Readonly<JsonObject> = Object.freeze({});
 const noArgs: JsonObject = Object.freeze({});
 
-/** Says what ends a call when it is cancelled, once all who listen have heard of that. For the pipeline. */
+/** Starts a call. `onCancelled` runs after the listeners of its cancellation. For the pipeline. */
 export let beginCall: (call: Call, onCancelled: () => void) => void;
-/** Ends a call and returns what is left of it. For the pipeline: a hook that could do so would leave the call hanging. */
+/** Settles a call. For the pipeline: a hook that could do so would leave the call hanging. */
 export let settleCall: (call: Call, error: GatewayError | undefined) => SettledCall;
-/** Limits how long a call may stay where it is; `late` makes the error it is then cancelled with. For the pipeline. */
-export let limitCall: (call: Call, ms: number, late: () => GatewayError) => void;
-/** Lifts that limit. For the pipeline. */
+/** Limits the time of the current stage; `onLate` creates the error that then cancels the call. For the pipeline. */
+export let limitCall: (call: Call, ms: number, onLate: () => GatewayError) => void;
+/** Removes that limit. For the pipeline. */
 export let unlimitCall: (call: Call) => void;
 
-/** A call on its way through the pipeline. Hooks speak through it. */
+/** A call in the pipeline. Hooks communicate through it. */
 export class Call extends Cancellation {
   readonly id: string = randomUUID();
-  /** The id as the caller wrote it. */
+  /** The tool id as the caller wrote it. */
   readonly toolId: string;
   readonly actor: Actor;
   readonly meta: Readonly<JsonObject>;
   readonly notes: CallNotes;
   readonly input: CallInput | undefined;
   readonly parent: Call | undefined;
-  /** When it began, in milliseconds since 1970. */
+  /** Start, in milliseconds since 1970. */
   readonly startedAt: number = Date.now();
   /** Bound by `resolve`. */
   tool: Tool | undefined = undefined;
@@ -111,9 +111,9 @@ export class Call extends Cancellation {
   result: ToolResult | undefined = undefined;
   /** Set by an `execute` hook that answers in place of the tool. */
   via: string | undefined = undefined;
-  /** The stage it is in, or ended in. */
+  /** The current stage, or the one that ended the call. */
   stage: Stage = "resolve";
-  /** Set by an `execute` hook that cancels the call when it takes too long: then neither core nor an upstream does. */
+  /** Set by an `execute` hook that limits the time of the call: then neither core nor an upstream does. */
   isTimed = false;
 
   readonly #began: number = performance.now();
@@ -129,56 +129,56 @@ export class Call extends Cancellation {
 
   constructor(request: CallRequest) {
     super();
-    // Not every caller is checked by a compiler; a settled call, say, is no parent.
+    // Not every caller is type-checked; a settled call, for example, is no parent.
     const parent = request.parent instanceof Call ? request.parent : undefined;
     this.toolId = request.tool;
     this.parent = parent;
     this.actor = request.actor ?? parent?.actor ?? localUser;
     this.meta = request.meta ?? parent?.meta ?? noMeta;
-    // A copy: two calls made with the same notes must not see one another's.
+    // A copy: two calls with the same notes must not share them.
     this.notes = { ...request.notes };
     this.input = request.input ?? parent?.input;
     this.#onProgress = request.onProgress ?? parent?.report.bind(parent);
   }
 
-  /** Tells the caller how far the call has come, and the hooks that listen. */
+  /** Reports progress to the caller, and to the hooks that listen. */
   report(progress: Progress): void {
     if (this.#ended) return;
-    for (const listener of this.#listeners ?? []) tell(listener, progress);
-    if (this.#onProgress) tell(this.#onProgress, progress);
+    for (const listener of this.#listeners ?? []) notify(listener, progress);
+    if (this.#onProgress) notify(this.#onProgress, progress);
   }
 
-  /** Lets a hook hear of progress too: a time limit that moves with it, say. */
+  /** Adds a listener for progress, for example a time limit that moves with it. */
   listen(listener: (progress: Progress) => void): void {
     this.#listeners ??= [];
     this.#listeners.push(listener);
   }
 
-  /** Ends the call with `error`, whatever its hooks are doing; the first one counts. */
+  /** Ends the call with `error`, even while its hooks run; the first error counts. */
   override cancel(error?: GatewayError): void {
     if (this.#ended || this.cancelled) return;
     super.cancel(error);
     this.#onCancelled?.();
   }
 
-  /** True once it has settled; no hook is started after that. */
+  /** Whether the call has settled; no hook starts after that. */
   get ended(): boolean {
     return this.#ended;
   }
 
-  /** How long it has run, in milliseconds, without the time it was paused. */
+  /** Duration in milliseconds, without pauses. */
   get activeMs(): number {
     return (this.#pauses > 0 ? this.#pausedAt : performance.now()) - this.#began - this.#pausedMs;
   }
 
-  /** Whether its time limits stand still. */
+  /** Whether the time limits are paused. */
   get isPaused(): boolean {
     return this.#pauses > 0;
   }
 
   /**
-   * Stops the time limits of the call, and of those it is made for, until the returned function is called: how long a
-   * user thinks about a question is not the tool's doing.
+   * Pauses the time limits of the call and its parents until the returned function is called: the time that a user
+   * takes to answer a question does not count for the tool.
    */
   pause(): () => void {
     const now = performance.now();
@@ -196,7 +196,7 @@ export class Call extends Cancellation {
     };
   }
 
-  // Functions of this module and not methods, so that no hook has them: they see the private fields at no cost.
+  // Functions of the module and not methods, so that no hook has them; they access private fields at no cost.
   static {
     beginCall = (call, onCancelled) => {
       call.#onCancelled = onCancelled;
@@ -232,15 +232,15 @@ export class Call extends Cancellation {
       }) as SettledCall;
     };
 
-    limitCall = (call, ms, late) => {
+    limitCall = (call, ms, onLate) => {
       if (call.#ended) return;
       const until = call.activeMs + ms;
       // A timer that keeps the process alive: a hook that hangs must end with an error, not with the process.
       const check = (): void => {
-        // An inner call has a limit of its own.
+        // An inner call has its own limit.
         const left = call.isPaused || call.#innerCalls > 0 ? ms : Math.ceil(until - call.activeMs);
         if (left > 0) call.#limit = setTimeout(check, left);
-        else if (!(call.isTimed && call.stage === "execute")) call.cancel(late());
+        else if (!(call.isTimed && call.stage === "execute")) call.cancel(onLate());
       };
       unlimitCall(call);
       call.#limit = setTimeout(check, ms);
@@ -253,12 +253,12 @@ export class Call extends Cancellation {
   }
 }
 
-function tell(listener: (progress: Progress) => void, progress: Progress): void {
+function notify(listener: (progress: Progress) => void, progress: Progress): void {
   try {
-    // It may be an async function, whatever its type says.
+    // A caller without types may pass an async function.
     const returned: unknown = listener(progress);
     if (returned instanceof Promise) returned.catch(() => {});
   } catch {
-    // A listener that fails is its owner's concern; the call goes on.
+    // A failing listener does not affect the call.
   }
 }

@@ -1,20 +1,19 @@
 import { GatewayError } from "./errors.ts";
 
 /**
- * Something that may be given up before it is done: what an `AbortController` is for, at a tenth of its cost. The signal
- * is there for whatever takes one, and made when it is first looked at.
+ * Cancellation of an operation: an `AbortController` at a tenth of its cost. Its signal is created when it is first read.
  */
 export class Cancellation {
   #reason: GatewayError | undefined;
   #listeners: (() => void)[] | undefined;
   #controller: AbortController | undefined;
 
-  /** Why it was given up, if it was. */
+  /** Reason of the cancellation, once cancelled. */
   get cancelled(): GatewayError | undefined {
     return this.#reason;
   }
 
-  /** Aborted when it is given up. */
+  /** Aborts on cancellation. */
   get signal(): AbortSignal {
     if (!this.#controller) {
       this.#controller = new AbortController();
@@ -23,8 +22,8 @@ export class Cancellation {
     return this.#controller.signal;
   }
 
-  /** Gives it up; the first reason counts. */
-  cancel(reason: GatewayError = givenUp()): void {
+  /** Cancels the operation; the first reason counts. */
+  cancel(reason: GatewayError = createCancelError()): void {
     if (this.#reason) return;
     this.#reason = reason;
     this.#controller?.abort(reason);
@@ -33,39 +32,39 @@ export class Cancellation {
     for (const listener of listeners) listener();
   }
 
-  /** Calls back once when it is given up. */
+  /** Adds a listener that is called once, on cancellation. */
   onCancel(listener: () => void): void {
     this.#listeners ??= [];
     this.#listeners.push(listener);
   }
 
-  /** No longer does so. */
+  /** Removes a listener. */
   offCancel(listener: () => void): void {
-    const place = this.#listeners?.lastIndexOf(listener) ?? -1;
-    if (place >= 0) this.#listeners?.splice(place, 1);
+    const index = this.#listeners?.lastIndexOf(listener) ?? -1;
+    if (index >= 0) this.#listeners?.splice(index, 1);
   }
 }
 
-/** Why an aborted signal was aborted: the `GatewayError` it was aborted with, or else that its owner gave up. */
-export function cancelledBy(signal: AbortSignal): GatewayError {
+/** Returns the reason of an aborted signal as a `GatewayError`; `CANCELLED` for any other reason. */
+export function getAbortReason(signal: AbortSignal): GatewayError {
   const { reason } = signal;
-  return GatewayError.is(reason) ? reason : givenUp(reason);
+  return GatewayError.is(reason) ? reason : createCancelError(reason);
 }
 
-/** Makes a cancellation of a signal. `stop` lets go of the signal, which may live for long. */
+/** Creates a cancellation that follows a signal. `stop` removes the listener from the signal, which may live long. */
 export function followSignal(signal: AbortSignal | undefined): {
   readonly cancellation: Cancellation;
   stop(): void;
 } {
   const cancellation = new Cancellation();
   const onAbort = (): void => {
-    if (signal) cancellation.cancel(cancelledBy(signal));
+    if (signal) cancellation.cancel(getAbortReason(signal));
   };
   if (signal?.aborted) onAbort();
   signal?.addEventListener("abort", onAbort, { once: true });
   return { cancellation, stop: () => signal?.removeEventListener("abort", onAbort) };
 }
 
-function givenUp(cause?: unknown): GatewayError {
+function createCancelError(cause?: unknown): GatewayError {
   return new GatewayError("CANCELLED", "The caller cancelled the call.", { cause });
 }

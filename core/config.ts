@@ -8,13 +8,13 @@ import { isPreset, type Preset } from "./preset.ts";
 export interface Config extends BuiltinKeys {
   /** Lets an editor complete a JSON config: `./node_modules/toolpipe/core/config.schema.json`. */
   readonly $schema?: string;
-  /** A preset by name, by path (`./my-preset.ts`), or imported. `anygpt` if it is left out. */
+  /** A preset by name, by path (`./my-preset.ts`), or imported; `anygpt` by default. */
   readonly preset?: PresetName | Preset | (string & Record<never, never>);
-  /** Appended to the preset's: plugins, or the paths or package names of their modules. */
+  /** Plugins in addition to the preset's, or the paths or package names of their modules. */
   readonly plugins?: readonly (Plugin | string)[];
   /** Options that replace those of plugins, by plugin name. */
   readonly options?: BuiltinOptions & { readonly [plugin: string]: object | undefined };
-  /** How long hooks may take. */
+  /** Time limits of hooks. */
   readonly limits?: HookLimits;
 }
 

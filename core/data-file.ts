@@ -3,7 +3,7 @@ import { extname } from "node:path";
 import type { ParseError } from "jsonc-parser";
 import { GatewayError } from "./errors.ts";
 
-/** Reads a JSON (comments and trailing commas allowed), YAML or TOML file. A fault is named by file, line and reason. */
+/** Reads a JSON (comments and trailing commas allowed), YAML or TOML file. Errors name file, line and reason. */
 export async function readDataFile(file: string): Promise<unknown> {
   let text: string;
   try {
@@ -18,7 +18,7 @@ export async function readDataFile(file: string): Promise<unknown> {
   return parseData(text, file);
 }
 
-/** Parses the text of a data file; the ending of its name tells the format. */
+/** Parses the content of a data file, in the format of its extension. */
 export async function parseData(text: string, file: string): Promise<unknown> {
   const content = text.startsWith("\uFEFF") ? text.slice(1) : text;
   const ending = extname(file).toLowerCase();
@@ -28,7 +28,7 @@ export async function parseData(text: string, file: string): Promise<unknown> {
 }
 
 async function parseJson(text: string, file: string): Promise<unknown> {
-  const plain = plainJson(text);
+  const plain = parsePlainJson(text);
   if (plain !== undefined) return plain;
   const { default: jsonc } = await import("jsonc-parser");
   const errors: ParseError[] = [];
@@ -38,26 +38,26 @@ async function parseJson(text: string, file: string): Promise<unknown> {
   };
   try {
     jsonc.visit(text, {
-      // The parser would take this key for the prototype of its object.
+      // The parser would set the prototype of its object with this key.
       onObjectProperty: (name, offset) =>
         name === "__proto__" && fail(offset, 'the key "__proto__" is not allowed'),
     });
     const value: unknown = jsonc.parse(text, errors, { allowTrailingComma: true, allowEmptyContent: false });
     const first = errors[0];
-    return first ? fail(first.offset, words(jsonc.printParseErrorCode(first.error))) : value;
+    return first ? fail(first.offset, toWords(jsonc.printParseErrorCode(first.error))) : value;
   } catch (thrown) {
     if (thrown instanceof RangeError) throw syntaxError(file, 1, 1, "it is nested too deeply", thrown);
     throw thrown;
   }
 }
 
-/** What a text says that is JSON and nothing more, as most are: the parser that knows comments takes long to load. */
-function plainJson(text: string): unknown {
+/** Parses JSON without comments, as most files are: the parser for comments takes long to load. */
+function parsePlainJson(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text);
     return isHarmless(value) ? value : undefined;
   } catch {
-    // Not JSON, or nested too deeply: where, the other parser tells.
+    // Not plain JSON, or nested too deeply: the other parser reports the position.
     return undefined;
   }
 }
@@ -74,7 +74,7 @@ async function parseYaml(text: string, file: string): Promise<unknown> {
   } catch (thrown) {
     if (GatewayError.is(thrown)) throw thrown;
     const { reason, mark } = thrown as { reason?: string; mark?: { line: number; column: number } };
-    // A reason quotes the text it stumbled on, which may be a secret.
+    // The reason quotes the content, which may be a secret.
     const told = reason?.replace(/ ?("[^"]*"|!?<[^>]*>)/g, "") ?? "invalid YAML";
     throw syntaxError(file, (mark?.line ?? 0) + 1, (mark?.column ?? 0) + 1, told, thrown);
   }
@@ -92,7 +92,7 @@ async function parseToml(text: string, file: string): Promise<unknown> {
   }
 }
 
-/** Refuses a key that whoever copies the value would take for the prototype of an object. Aliases make cycles. */
+/** Throws on a key that would set the prototype of a copied object. Aliases can form cycles. */
 function checkKeys(value: unknown, file: string): unknown {
   const seen = new Set<unknown>();
   visit(value, "");
@@ -124,6 +124,6 @@ function syntaxError(
 }
 
 /** `CloseBraceExpected` → `close brace expected`. */
-function words(name: string): string {
+function toWords(name: string): string {
   return name.replace(/\B[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`).toLowerCase();
 }

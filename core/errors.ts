@@ -1,8 +1,8 @@
-/** What every edge needs to know of a kind of failure to speak of it in its own terms. */
+/** A kind of failure, with its representation at each edge of the gateway. */
 export interface ErrorKind {
   /** The stable name that programs match on. */
   readonly code: string;
-  /** The name a specification gives it, which agents and `--json` output see. */
+  /** The name in the specification, for agents and `--json` output. */
   readonly spec: string;
   /** The JSON-RPC error code. */
   readonly rpc: number;
@@ -10,9 +10,11 @@ export interface ErrorKind {
   readonly exit: number;
   /** Whether the same request may succeed later, unchanged. */
   readonly retry: boolean;
+  /** The meaning in a sentence, for documentation. */
+  readonly description?: string | undefined;
 }
 
-/** The kinds of failure the core itself raises. The list is closed; a plugin declares its own with {@link defineError}. */
+/** Codes of the core. The list is closed; a plugin declares its own kinds with {@link defineError}. */
 export type CoreCode =
   | "TOOL_NOT_FOUND"
   | "DENIED"
@@ -34,30 +36,75 @@ const INVALID_PARAMS = -32602;
 const METHOD_NOT_FOUND = -32601;
 const INTERNAL_ERROR = -32603;
 
-function kind(code: CoreCode, spec: string, rpc: number, exit: number, retry = false): ErrorKind {
-  return Object.freeze({ code, spec, rpc, exit, retry });
-}
-
-/** One row for each code of the core. The README repeats it, and a test compares the two. */
+/** The kinds of the core. A test generates docs/errors.md from them and from those of plugins. */
 export const errorKinds: Readonly<Record<CoreCode, ErrorKind>> = Object.freeze({
-  TOOL_NOT_FOUND: kind("TOOL_NOT_FOUND", "TOOL_NOT_FOUND", METHOD_NOT_FOUND, 2),
-  DENIED: kind("DENIED", "TOOL_EXECUTION_ERROR", INTERNAL_ERROR, 4),
-  TOOL_DISABLED: kind("TOOL_DISABLED", "TOOL_DISABLED", INTERNAL_ERROR, 4),
-  INVALID_ARGUMENTS: kind("INVALID_ARGUMENTS", "TOOL_VALIDATION_ERROR", INVALID_PARAMS, 1),
-  ARGUMENTS_TOO_DEEP: kind("ARGUMENTS_TOO_DEEP", "TOOL_VALIDATION_ERROR", INVALID_PARAMS, 1),
-  ARGUMENTS_TOO_LARGE: kind("ARGUMENTS_TOO_LARGE", "TOOL_VALIDATION_ERROR", INVALID_PARAMS, 1),
-  FORBIDDEN_KEY: kind("FORBIDDEN_KEY", "TOOL_VALIDATION_ERROR", INVALID_PARAMS, 1),
-  UNANSWERED: kind("UNANSWERED", "TOOL_EXECUTION_ERROR", INTERNAL_ERROR, 3),
-  TIMEOUT: kind("TIMEOUT", "TOOL_EXECUTION_TIMEOUT", INTERNAL_ERROR, 3, true),
-  CANCELLED: kind("CANCELLED", "TOOL_EXECUTION_ERROR", INTERNAL_ERROR, 3, true),
-  CLOSED: kind("CLOSED", "TOOL_EXECUTION_ERROR", INTERNAL_ERROR, 3, true),
-  CONFIG_INVALID: kind("CONFIG_INVALID", "CONFIGURATION_ERROR", INTERNAL_ERROR, 2),
-  PLUGIN_INVALID: kind("PLUGIN_INVALID", "CONFIGURATION_ERROR", INTERNAL_ERROR, 2),
-  PLUGIN_FAILED: kind("PLUGIN_FAILED", "CONFIGURATION_ERROR", INTERNAL_ERROR, 2),
-  INTERNAL: kind("INTERNAL", "TOOL_EXECUTION_ERROR", INTERNAL_ERROR, 3),
+  TOOL_NOT_FOUND: defineError("TOOL_NOT_FOUND", {
+    spec: "TOOL_NOT_FOUND",
+    rpc: METHOD_NOT_FOUND,
+    exit: 2,
+    description: "The gateway has no tool of this name.",
+  }),
+  DENIED: defineError("DENIED", { exit: 4, description: "A policy denied the call." }),
+  TOOL_DISABLED: defineError("TOOL_DISABLED", {
+    spec: "TOOL_DISABLED",
+    exit: 4,
+    description: "The tool is disabled.",
+  }),
+  INVALID_ARGUMENTS: defineError("INVALID_ARGUMENTS", {
+    spec: "TOOL_VALIDATION_ERROR",
+    rpc: INVALID_PARAMS,
+    exit: 1,
+    description: "The arguments do not match the input schema of the tool.",
+  }),
+  ARGUMENTS_TOO_DEEP: defineError("ARGUMENTS_TOO_DEEP", {
+    spec: "TOOL_VALIDATION_ERROR",
+    rpc: INVALID_PARAMS,
+    exit: 1,
+    description: "The arguments are nested deeper than allowed.",
+  }),
+  ARGUMENTS_TOO_LARGE: defineError("ARGUMENTS_TOO_LARGE", {
+    spec: "TOOL_VALIDATION_ERROR",
+    rpc: INVALID_PARAMS,
+    exit: 1,
+    description: "The arguments are larger than allowed.",
+  }),
+  FORBIDDEN_KEY: defineError("FORBIDDEN_KEY", {
+    spec: "TOOL_VALIDATION_ERROR",
+    rpc: INVALID_PARAMS,
+    exit: 1,
+    description: "The arguments have a key that reaches a prototype, such as `__proto__`.",
+  }),
+  UNANSWERED: defineError("UNANSWERED", {
+    description: "No plugin executes the tool, or none returned a result.",
+  }),
+  TIMEOUT: defineError("TIMEOUT", {
+    spec: "TOOL_EXECUTION_TIMEOUT",
+    retry: true,
+    description: "A call or a hook took longer than allowed.",
+  }),
+  CANCELLED: defineError("CANCELLED", { retry: true, description: "The caller cancelled the call." }),
+  CLOSED: defineError("CLOSED", { retry: true, description: "The gateway is closing or closed." }),
+  CONFIG_INVALID: defineError("CONFIG_INVALID", {
+    spec: "CONFIGURATION_ERROR",
+    exit: 2,
+    description: "The config is wrong, or a file that it names cannot be used.",
+  }),
+  PLUGIN_INVALID: defineError("PLUGIN_INVALID", {
+    spec: "CONFIGURATION_ERROR",
+    exit: 2,
+    description: "A plugin, a driver or one of its options is wrong.",
+  }),
+  PLUGIN_FAILED: defineError("PLUGIN_FAILED", {
+    spec: "CONFIGURATION_ERROR",
+    exit: 2,
+    description: "A plugin could not be set up.",
+  }),
+  INTERNAL: defineError("INTERNAL", {
+    description: "Something unforeseen failed inside the gateway; `cause` has the details.",
+  }),
 });
 
-/** Declares a kind of failure that belongs to a plugin. */
+/** Declares an error kind of a plugin. */
 export function defineError(code: string, row: Partial<Omit<ErrorKind, "code">> = {}): ErrorKind {
   return Object.freeze({
     code,
@@ -65,32 +112,33 @@ export function defineError(code: string, row: Partial<Omit<ErrorKind, "code">> 
     rpc: row.rpc ?? INTERNAL_ERROR,
     exit: row.exit ?? 3,
     retry: row.retry ?? false,
+    description: row.description,
   });
 }
 
-/** What else a {@link GatewayError} can carry. */
+/** Options of a {@link GatewayError}. */
 export interface GatewayErrorOptions {
-  /** What went wrong underneath. For logs; no edge shows it to an agent. */
+  /** The underlying failure. For logs; no edge sends it to an agent. */
   readonly cause?: unknown;
-  /** Facts a program can act on. Everything in it may be shown to anyone. */
+  /** Facts for programs. Must hold no secrets. */
   readonly data?: Readonly<Record<string, unknown>>;
 }
 
 function toKind(kind: CoreCode | ErrorKind): ErrorKind | undefined {
   if (typeof kind === "string") return Object.hasOwn(errorKinds, kind) ? errorKinds[kind] : undefined;
-  // Not every caller is checked by a compiler.
+  // Not every caller is type-checked.
   return typeof (kind as ErrorKind | undefined)?.code === "string" ? kind : undefined;
 }
 
-function undeclared(kind: unknown): string {
+function describeUndeclared(kind: unknown): string {
   const code = typeof kind === "string" ? JSON.stringify(kind) : `of the type ${typeof kind}`;
   return `(Its error code ${code} is not declared: core has no such code. Declare one with defineError.)`;
 }
 
 /**
- * The one error class. Its message says what cannot be done and why, in words that may be shown to
- * anyone; what may not be shown stays in `cause`. It is an answer and not a crash, so it records no stack
- * (which was two thirds of the cost of a denial); where something unforeseen failed, `cause` has one.
+ * The error class of the project. Its message states what failed and why, and holds no secrets; details that may hold some
+ * are in `cause`. It is an answer and not a crash, so it records no stack (which was two thirds of the cost of a
+ * denial); of an unforeseen failure, `cause` has one.
  */
 export class GatewayError extends Error {
   readonly code: string;
@@ -103,7 +151,7 @@ export class GatewayError extends Error {
     // Not an assignment, which would throw where built-in objects are frozen.
     Reflect.set(Error, "stackTraceLimit", 0);
     super(
-      known ? message : `${message} ${undeclared(kind)}`,
+      known ? message : `${message} ${describeUndeclared(kind)}`,
       "cause" in options ? { cause: options.cause } : undefined,
     );
     Reflect.set(Error, "stackTraceLimit", stackTraceLimit);
@@ -112,17 +160,17 @@ export class GatewayError extends Error {
     this.data = options.data ?? {};
   }
 
-  /** Recognises an error by name, so that two copies of this package understand each other. */
+  /** Recognizes an error by name, so that it works between two copies of this package. */
   static is(value: unknown): value is GatewayError {
     return value instanceof Error && value.name === "GatewayError" && "kind" in value;
   }
 
-  /** Turns whatever was thrown into a `GatewayError`. A stranger's message is kept as `cause` only: it may hold secrets. */
+  /** Converts a thrown value to a `GatewayError`. The message of another error stays in `cause`: it may hold secrets. */
   static from(thrown: unknown, message = "Something failed inside the gateway."): GatewayError {
     return GatewayError.is(thrown) ? thrown : new GatewayError("INTERNAL", message, { cause: thrown });
   }
 
-  /** What may leave the process: no stack, no cause. */
+  /** Returns the fields that may leave the process: no stack, no cause. */
   toJSON(): { code: string; message: string; data: Readonly<Record<string, unknown>> } {
     return { code: this.code, message: this.message, data: this.data };
   }

@@ -1,25 +1,20 @@
 import { resolve } from "node:path";
 import { createHooks } from "hookable";
-import { configureAll, inHookOrder, inSetupOrder, type OptionsByPlugin } from "./assemble.ts";
+import {
+  checkHooks,
+  configureAll,
+  createPluginError,
+  type OptionsByPlugin,
+  setUpPlugin,
+  sortForHooks,
+  sortForSetup,
+} from "./assemble.ts";
 import type { Call, CallRequest, SettledCall } from "./call.ts";
+import { callInOrder, createIsolatedCaller, setHookOwner } from "./call-hooks.ts";
 import { type Catalog, type CatalogEvents, createCatalog } from "./catalog.ts";
 import { GatewayError } from "./errors.ts";
-import {
-  HOOK_MS,
-  type HookLimits,
-  type HookName,
-  type Hooks,
-  hookNames,
-  inOrder,
-  isolated,
-  isPending,
-  LONGEST_TIMER_MS,
-  late,
-  owned,
-  within,
-} from "./hooks.ts";
+import { HOOK_MS, type HookLimits, type HookName, type Hooks, LONGEST_TIMER_MS } from "./hooks.ts";
 import { localTools } from "./local-tools.ts";
-import { nearest } from "./nearest.ts";
 import { createPipeline } from "./pipeline.ts";
 import { isPlugin, type Plugin } from "./plugin.ts";
 import type { Preset } from "./preset.ts";
@@ -36,36 +31,36 @@ export interface Gateway {
   readonly tools: readonly Tool[];
   /** The services that plugins provide, by name. */
   readonly services: Readonly<Partial<Services>>;
-  /** The drivers of a kind by name. The map is alive: it has what plugins register later, too. */
+  /** Returns the drivers of a kind by name. The map is live: it has drivers that are registered later, too. */
   drivers<K extends DriverKind>(kind: K): ReadonlyMap<string, Drivers[K]>;
   /**
-   * The driver of this name or, where the name is a path, the one that this module exports. A path is relative to
-   * `base`, by default the config file.
+   * Returns the driver of a name; for a path, the driver that the module exports. A path is relative to `base`, by
+   * default the config file.
    */
   driver<K extends DriverKind>(kind: K, name: string, base?: string): Promise<Drivers[K]>;
-  /** The config file it was made from, if there was one. */
+  /** The config file, if there is one. */
   readonly configFile: string | undefined;
-  /** Runs one call through the five stages. Never rejects: the settled call says how it went. */
+  /** Runs one call through the five stages. Never rejects: failures are in the settled call. */
   run(request: CallRequest): Promise<SettledCall>;
-  /** Tells the `error` hooks of a failure outside any call. */
+  /** Reports a failure outside any call to the `error` hooks. */
   report(error: GatewayError): void;
-  /** Lets the calls on their way finish for up to `drainMs`, cancels the rest, and closes the plugins, the last one first. */
+  /** Waits up to `drainMs` for running calls, cancels the rest, and closes the plugins, the last one first. */
   close(options?: { readonly drainMs?: number }): Promise<void>;
 }
 
-/** A gateway as a plugin sees it, with exactly the services that it declares. */
+/** The gateway of one plugin, with exactly the services that it declares. */
 export interface PluginGateway<U extends Use = `${ServiceName}?`> extends Omit<Gateway, "services"> {
   readonly services: UsedServices<U>;
-  /** Provides a service that `provides` names. Where there is one already, that throws unless `replace` says it is meant. */
+  /** Provides a service that `provides` names. Throws if there is one already, unless `replace` is set. */
   provide<K extends ServiceName>(
     name: K,
     service: NonNullable<Services[K]>,
     options?: { readonly replace?: boolean },
   ): void;
-  /** Registers a driver, in `setup`. Those that use drivers look for them in `ready` at the earliest. */
+  /** Registers a driver, in `setup`. Plugins read drivers in `ready` at the earliest. */
   register<K extends DriverKind>(kind: K, name: string, driver: Drivers[K]): void;
   /**
-   * The gateway that this one takes over from on a reload: connections and kept results can move. Set until `ready` is
+   * The gateway that this one replaces on a reload, so that connections and kept results can move. Set until `ready` is
    * over.
    */
   readonly previous?: Gateway | undefined;
@@ -74,17 +69,21 @@ export interface PluginGateway<U extends Use = `${ServiceName}?`> extends Omit<G
 /** Options of {@link createGateway}. */
 export interface GatewayOptions {
   readonly preset?: Preset;
-  /** Appended to the preset's. */
+  /** Plugins in addition to the preset's. */
   readonly plugins?: readonly Plugin[];
   /** Options that replace those of plugins, by plugin name. */
   readonly options?: OptionsByPlugin;
-  /** How long hooks may take. */
+  /** Time limits of hooks. */
   readonly limits?: HookLimits;
-  /** The config file all this came from. */
+  /** The config file that these options are from. */
   readonly configFile?: string | undefined;
-  /** The gateway that this one takes over from. */
+  /** The gateway that this one replaces. */
   readonly previous?: Gateway | undefined;
+  /** Called with each error that no call returns, as `error` hooks are, and also while plugins are set up. */
+  readonly onReport?: ((error: GatewayError) => void) | undefined;
 }
+
+const NOTICE_LIMIT = "The limit is half of limits.hookMs.";
 
 /**
  * Sets up the plugins and returns the gateway. If one of them fails, those already set up are closed.
@@ -105,41 +104,47 @@ export async function createGateway(options: GatewayOptions = {}): Promise<Gatew
   let { previous } = options;
   const { hookMs = HOOK_MS } = limits;
   const given = [...(preset?.plugins ?? []), ...(options.plugins ?? [])];
-  for (const plugin of given) if (!isPlugin(plugin)) throw notAPlugin(plugin);
+  for (const plugin of given) if (!isPlugin(plugin)) throw createPluginError(plugin);
   const configured = configureAll(given, options.options ?? {});
   const metaTools = preset?.tools ?? [];
   const hasMetaTools = metaTools.length > 0 || typeof metaTools === "function";
   const metaServer = { id: preset?.name ?? "", builtin: true };
   if (hasMetaTools) configured.push(localTools("meta-tools", metaServer, metaTools));
-  const setupOrder = inSetupOrder(configured);
-  const hookOrder = inHookOrder(configured);
+  const setupOrder = sortForSetup(configured);
+  const hookOrder = sortForHooks(configured);
 
   const hooks = createHooks<Hooks>();
   const report = (error: GatewayError): void => {
+    options.onReport?.(error);
     // A failing listener cannot be reported to itself.
     hooks.callHookWith(
-      isolated(() => {}),
+      createIsolatedCaller(() => {}),
       "error",
       [error],
     );
   };
-  const inTurn: typeof inOrder = (own, args, name) => inOrder(own, args, name, hookMs);
-  const apart = isolated(report, hookMs);
+  const inOrder: typeof callInOrder = (own, args, name) => callInOrder(own, args, name, hookMs);
+  const isolated = createIsolatedCaller(report, hookMs);
+  // A plugin waits in its own hook for what the catalog announces: with less time, the one that hangs is named.
+  const noticeMs = hookMs / 2;
+  const inNotice: typeof callInOrder = (own, args, name) =>
+    callInOrder(own, args, name, noticeMs, NOTICE_LIMIT);
+  const apartInNotice = createIsolatedCaller(report, noticeMs, NOTICE_LIMIT);
   const events: CatalogEvents = {
-    discover: (tool) => hooks.callHookWith(inTurn, "tool:discover", [tool]),
-    changed: (revision) => hooks.callHookWith(apart, "catalog:change", [revision]),
+    discover: (tool) => hooks.callHookWith(inNotice, "tool:discover", [tool]),
+    changed: (revision) => hooks.callHookWith(apartInNotice, "catalog:change", [revision]),
   };
   const catalog = createCatalog(events, hasMetaTools ? [metaServer.id] : []);
   const pipeline = createPipeline(hooks, catalog, report, limits, (call, index) => {
     if (index < executing.length - 1) warnOfSkipped(call, index);
   });
   const wiring = createWiring(configured, configFile ?? resolve("toolpipe.config"));
-  const hooksOf = new Map<Plugin, Partial<Hooks>>();
+  const hooksByPlugin = new Map<Plugin, Partial<Hooks>>();
   /** The plugins with an `execute` hook, in order. */
   let executing: readonly Plugin[] = [];
-  /** Those whose answers have been checked for plugins that they skip. */
+  /** Plugins whose answers have been checked for plugins that they skip. */
   const checked = new Set<Plugin>();
-  /** Those during whose `ready` hook tools came into the catalog. */
+  /** Plugins whose `ready` hook added tools to the catalog. */
   const suppliers = new Set<Plugin>();
   let isOpen = false;
   let closing: Promise<void> | undefined;
@@ -155,14 +160,14 @@ export async function createGateway(options: GatewayOptions = {}): Promise<Gatew
       return hasMetaTools ? catalog.tools(metaServer.id) : catalog.tools();
     },
     run: (request) => {
-      // A call that is still let finish may make the calls it needs for that.
+      // A call that is still running may make inner calls.
       if (!closing || (request.parent && pipeline.active.has(request.parent))) return pipeline.run(request);
       const error = new GatewayError("CLOSED", "The gateway is closing and takes no more calls.");
       return pipeline.run({ ...request, signal: AbortSignal.abort(error) });
     },
     report,
     close: ({ drainMs = 30_000 } = {}) => {
-      // While it is still being set up, that is told to stop, and closes what it has opened.
+      // During set-up, `checkOpen` stops it and closes the plugins.
       closing ??= isOpen ? shutDown(drainMs) : Promise.resolve();
       return closing;
     },
@@ -175,40 +180,42 @@ export async function createGateway(options: GatewayOptions = {}): Promise<Gatew
       }
     };
     const timer = drainMs <= LONGEST_TIMER_MS ? setTimeout(cancelRest, drainMs) : undefined;
-    // Cancelled calls settle, and are audited, before the plugins that record them go.
+    // Cancelled calls settle, and are audited, before the plugins that record them close.
     await pipeline.idle();
     clearTimeout(timer);
     await closePlugins();
   }
 
   async function closePlugins(): Promise<void> {
-    for (const plugin of [...hooksOf.keys()].reverse()) {
-      const { close } = hooksOf.get(plugin) ?? {};
-      if (close) await apart([close as () => void], [], "close");
+    for (const plugin of [...hooksByPlugin.keys()].reverse()) {
+      const { close } = hooksByPlugin.get(plugin) ?? {};
+      if (close) await isolated([close as () => void], [], "close");
     }
   }
 
-  const goOn = (): void => {
+  const checkOpen = (): void => {
     if (closing) throw new GatewayError("CLOSED", "The gateway was closed while it was set up.");
   };
   try {
     await wiring.checkAll();
     for (const plugin of setupOrder) {
       wiring.check(plugin);
-      const own = await setUp(plugin, gatewayFor(plugin), hookMs);
-      hooksOf.set(plugin, own);
+      const own = await setUpPlugin(plugin, createPluginGateway(plugin), hookMs);
+      hooksByPlugin.set(plugin, own);
       checkHooks(plugin.name, own);
-      goOn();
+      checkOpen();
     }
     for (const plugin of hookOrder) register(plugin);
-    executing = hookOrder.filter((plugin) => hooksOf.get(plugin)?.execute);
+    executing = hookOrder.filter((plugin) => hooksByPlugin.get(plugin)?.execute);
     for (const plugin of hookOrder) {
-      const { ready } = hooksOf.get(plugin) ?? {};
+      const { ready } = hooksByPlugin.get(plugin) ?? {};
       const { revision } = catalog;
-      if (ready) await inTurn([ready as () => void], [], "ready");
+      if (ready) await inOrder([ready as () => void], [], "ready");
       if (catalog.revision > revision) suppliers.add(plugin);
-      goOn();
+      checkOpen();
     }
+    await hooks.callHookWith(inOrder, "start", []);
+    checkOpen();
     previous = undefined;
     isOpen = true;
     for (const message of wiring.listUnread()) report(new GatewayError("PLUGIN_INVALID", message));
@@ -218,10 +225,10 @@ export async function createGateway(options: GatewayOptions = {}): Promise<Gatew
   }
   return gateway;
 
-  /** Warns once of `execute` hooks that never run for a server's tools, since a plugin before them answers. */
+  /** Warns once of `execute` hooks that never run for a server's tools, since an earlier plugin answers. */
   function warnOfSkipped({ tool, via, result, toolId }: Call, index: number): void {
     const plugin = executing[index];
-    // A cache, say, answers in place of the tool and sets `via`. Tools of the gateway itself need no wrappers.
+    // A cache, for example, answers in place of the tool and sets `via`. Tools of the gateway itself need no wrappers.
     if (!plugin || checked.has(plugin) || !result || via !== undefined || tool?.builtin !== false) return;
     checked.add(plugin);
     const wrappers = executing.slice(index + 1).filter((other) => !isSupplier(other));
@@ -231,7 +238,7 @@ export async function createGateway(options: GatewayOptions = {}): Promise<Gatew
     const answers = `The plugin "${plugin.name}" answers "${toolId}" before`;
     if (before.length > 0)
       warn(
-        `${answers} ${quote(before)}: their "execute" hooks never run for such tools. List "${plugin.name}" behind them, or give it the order "post".`,
+        `${answers} ${quote(before)}: their "execute" hooks never run for such tools. List "${plugin.name}" after them, or give it the order "post".`,
       );
     if (post.length > 0)
       warn(
@@ -248,59 +255,19 @@ export async function createGateway(options: GatewayOptions = {}): Promise<Gatew
     return plugin.order === "post" && ((plugin.provides ?? []).length > 0 || suppliers.has(plugin));
   }
 
-  /** Inherits all that does not differ from one plugin to the next. */
-  function gatewayFor(plugin: Plugin): PluginGateway {
+  /** Creates the gateway of a plugin, which inherits all fields that do not differ between plugins. */
+  function createPluginGateway(plugin: Plugin): PluginGateway {
     const own: PluginGateway = Object.assign(Object.create(gateway), wiring.forPlugin(plugin));
-    // A getter: the gateways before must not be kept in memory by each one that takes over.
+    // A getter: a gateway must not keep all gateways before it in memory.
     return Object.defineProperty(own, "previous", { get: () => previous });
   }
 
   function register(plugin: Plugin): void {
     const own: Record<string, unknown> = {};
-    for (const [name, hook] of Object.entries(hooksOf.get(plugin) ?? {})) {
-      own[name] = owned(hook, plugin.name);
+    for (const [name, hook] of Object.entries(hooksByPlugin.get(plugin) ?? {})) {
+      own[name] = setHookOwner(hook, plugin.name);
       hooks.hook(name as HookName, own[name] as never);
     }
-    hooksOf.set(plugin, own);
+    hooksByPlugin.set(plugin, own);
   }
-}
-
-async function setUp(plugin: Plugin, gateway: PluginGateway, ms: number): Promise<Partial<Hooks>> {
-  try {
-    const hooks = plugin.setup(gateway);
-    return (isPending(hooks) ? await within(ms, hooks, () => late(plugin.name, "setup", ms)) : hooks) ?? {};
-  } catch (thrown) {
-    if (GatewayError.is(thrown)) throw thrown;
-    throw new GatewayError("PLUGIN_FAILED", `The plugin "${plugin.name}" could not be set up.`, {
-      cause: thrown,
-      data: { plugin: plugin.name },
-    });
-  }
-}
-
-function checkHooks(plugin: string, own: Partial<Hooks>): void {
-  for (const [name, hook] of Object.entries(own)) {
-    if (!hookNames.includes(name as HookName)) {
-      const hint = nearest(name, hookNames);
-      throw new GatewayError(
-        "PLUGIN_INVALID",
-        `The plugin "${plugin}" has a hook "${name}", which does not exist${hint ? `; did you mean "${hint}"?` : "."}`,
-      );
-    }
-    if (typeof hook !== "function") {
-      throw new GatewayError(
-        "PLUGIN_INVALID",
-        `The hook "${name}" of the plugin "${plugin}" is not a function.`,
-      );
-    }
-  }
-}
-
-function notAPlugin(value: unknown): GatewayError {
-  const [what, hint] =
-    typeof value === "function" ? ["a function", " Was it meant to be called?"] : ["something", ""];
-  return new GatewayError(
-    "PLUGIN_INVALID",
-    `The list of plugins holds ${what}, which is not a plugin.${hint}`,
-  );
 }

@@ -1,31 +1,31 @@
 import { GatewayError } from "./errors.ts";
 import type { JsonObject } from "./tool.ts";
 
-/** How much of a JSON value is accepted before anything walks, hashes or prints it. */
+/** Limits of a JSON value, checked before it is hashed or printed. */
 export interface JsonLimits {
-  /** Levels of nesting. `JSON.stringify` itself gives up at about 5,000. */
+  /** Levels of nesting. `JSON.stringify` itself fails at about 5,000. */
   readonly depth: number;
   /** Characters and values together: about the bytes of its JSON. */
   readonly size: number;
 }
 
-/** What arguments may be: 64 levels, about 1 MB. */
+/** Limits of arguments: 64 levels, about 1 MB. */
 export const argumentLimits: JsonLimits = Object.freeze({ depth: 64, size: 1_000_000 });
 
-/** Whether a value is a plain JSON object: no array, no class instance. */
+/** Returns whether a value is a plain JSON object: no array, no class instance. */
 export function isJsonObject(value: unknown): value is JsonObject {
   if (typeof value !== "object" || value === null) return false;
   const prototype = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null;
 }
 
-/** Takes the arguments of a call in: absent means none, anything else must be an object of plain JSON within the limits. */
+/** Checks the arguments of a call: none, or an object of plain JSON within the limits. */
 export function checkArguments(args: unknown, limits: JsonLimits = argumentLimits): JsonObject {
   if (args === undefined) return {};
   if (!isJsonObject(args)) {
     throw new GatewayError(
       "INVALID_ARGUMENTS",
-      `The arguments must be a JSON object, but are ${kindOf(args)}.`,
+      `The arguments must be a JSON object, but are ${describeType(args)}.`,
     );
   }
   checkJson(args, limits);
@@ -34,7 +34,7 @@ export function checkArguments(args: unknown, limits: JsonLimits = argumentLimit
 
 /** Throws unless the value is plain JSON within the limits and free of keys that reach a prototype. */
 export function checkJson(value: unknown, limits: JsonLimits): void {
-  // At least and at most so many bytes of JSON; only between the two it has to be written out to know.
+  // Lower and upper bound of the bytes of its JSON; it is written out only if the limit is between the two.
   let least = 0;
   let most = 0;
   visit(value, 1, "");
@@ -54,7 +54,7 @@ export function checkJson(value: unknown, limits: JsonLimits): void {
         if (key === "__proto__" || (key === "constructor" && reachesPrototype(node[key]))) {
           throw new GatewayError(
             "FORBIDDEN_KEY",
-            `The key "${key}" is not allowed (at "${short(`${path}/${key}`)}").`,
+            `The key "${key}" is not allowed (at "${shorten(`${path}/${key}`)}").`,
           );
         }
         visit(node[key], depth + 1, `${path}/${key}`);
@@ -62,7 +62,7 @@ export function checkJson(value: unknown, limits: JsonLimits): void {
     } else {
       throw new GatewayError(
         "INVALID_ARGUMENTS",
-        `The value at "${short(path)}" is ${kindOf(node)}, which JSON cannot hold.`,
+        `The value at "${shorten(path)}" is ${describeType(node)}, which JSON cannot represent.`,
       );
     }
   }
@@ -88,7 +88,7 @@ export function checkJson(value: unknown, limits: JsonLimits): void {
   }
 }
 
-function short(path: string): string {
+function shorten(path: string): string {
   return path.length <= 200 ? path : `${path.slice(0, 200)}…`;
 }
 
@@ -96,8 +96,8 @@ function reachesPrototype(value: unknown): boolean {
   return typeof value === "object" && value !== null && Object.hasOwn(value, "prototype");
 }
 
-/** What a value is, in words. */
-export function kindOf(value: unknown): string {
+/** Describes the type of a value in words. */
+export function describeType(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "an array";
   if (typeof value === "number") return Number.isFinite(value) ? "a number" : String(value);

@@ -1,42 +1,44 @@
 import { access } from "node:fs/promises";
 import { extname, resolve } from "node:path";
 import * as v from "valibot";
-import { claimKeys, configureAll } from "./assemble.ts";
+import { type Configurable, checkOptionNames, claimKeys, type OptionsByPlugin } from "./assemble.ts";
 import { type Config, configSchema } from "./config.ts";
 import { readDataFile } from "./data-file.ts";
 import { GatewayError } from "./errors.ts";
 import type { GatewayOptions } from "./gateway.ts";
 import { describeIssue } from "./issues.ts";
-import { isJsonObject, kindOf } from "./json.ts";
-import { inFile, loadFrom, loadPlugin, loadPreset, type PresetTable } from "./load-parts.ts";
-import type { Plugin } from "./plugin.ts";
+import { describeType, isJsonObject } from "./json.ts";
+import { addFileName, importModule, loadPlugin, loadPreset, type PresetTable } from "./load-module.ts";
+import { isPluginFactory, type Plugin, type PluginFactory } from "./plugin.ts";
 import type { Preset } from "./preset.ts";
 import type { JsonObject } from "./tool.ts";
 
-/** The endings a config file can have, in the order in which they are looked for. */
+/** Extensions of a config file, in the order in which they are tried. */
 export const configEndings: readonly string[] = [".ts", ".mts", ".js", ".mjs", ".json", ".yaml"];
 
-/** What {@link loadConfig} is given. */
+/** Options of {@link loadConfig}. */
 export interface LoadConfigOptions {
-  /** The presets that a config can name. */
+  /** Presets that a config can name. */
   readonly presets: PresetTable;
-  /** The folder to look in; the current one by default. */
+  /** Folder to search; the current one by default. */
   readonly cwd?: string;
-  /** The file to read, instead of looking for one. */
+  /** The file to read, instead of searching for one. */
   readonly file?: string | undefined;
-  /** Whether to look for a file where none is named; true by default. */
+  /** Whether to search for a file if none is named; true by default. */
   readonly look?: boolean;
-  /** The preset to use, whatever the file says. */
+  /** The preset to use instead of the one in the file. */
   readonly preset?: string | undefined;
-  /** Files of other names to look for where there is none of ours, the first of them first. */
+  /** Files to try if there is no `toolpipe.config` file, the first of them first. */
   readonly otherFiles?: readonly string[];
-  /** What of a file is the config, where it is not all of it; `undefined` if the file has none. */
+  /** Selects the config in the content of a file; `undefined` if the file has none. */
   readonly select?: (content: JsonObject, file: string) => unknown;
 }
 
-/** A config with everything in it loaded: what `createGateway` takes, and where it came from. */
+/** A config with its preset and plugins loaded, for `createGateway`. */
 export interface LoadedConfig extends GatewayOptions {
   readonly preset: Preset;
+  /** The options of the config by plugin, as they are written. The plugins have them already. */
+  readonly settings?: OptionsByPlugin;
 }
 
 /** Finds, reads and checks a config, and loads the preset and the plugins it names. */
@@ -46,25 +48,40 @@ export async function loadConfig(options: LoadConfigOptions): Promise<LoadedConf
   const base = file ?? resolve(cwd, "toolpipe.config");
   try {
     const preset = await loadPreset(options.preset ?? config.preset ?? "anygpt", base, options.presets);
-    const plugins: Plugin[] = [];
-    for (const [index, plugin] of (config.plugins ?? []).entries()) {
-      const path = `plugins.${index}`;
-      plugins.push(
-        typeof plugin === "string" ? await loadPlugin(plugin, base, path, config.options ?? {}) : plugin,
-      );
-    }
-    const all = [...preset.plugins, ...plugins];
-    const byName = claimKeys(all, extra, config.options ?? {});
-    // The gateway applies them again; here a wrong one can still be told with the file it is in.
-    configureAll(all, byName);
+    const parts: (Plugin | PluginFactory)[] = [];
+    for (const [index, part] of (config.plugins ?? []).entries())
+      parts.push(typeof part === "string" ? await loadPlugin(part, base, `plugins.${index}`) : part);
+    const known = [...preset.plugins, ...parts.map(toConfigurable)];
+    const settings = claimKeys(known, extra, config.options ?? {});
+    checkOptionNames(known, settings);
+    const create = (part: Plugin | PluginFactory): Plugin => configurePart(part, settings);
     const { limits } = config;
-    return { configFile: file, preset, plugins, options: byName, ...(limits && { limits }) };
+    return {
+      configFile: file,
+      preset: { ...preset, plugins: preset.plugins.map(create) },
+      plugins: parts.map(create),
+      settings,
+      ...(limits && { limits }),
+    };
   } catch (thrown) {
-    throw file === undefined ? thrown : inFile(file, thrown);
+    throw file === undefined ? thrown : addFileName(file, thrown);
   }
 }
 
-/** The config file of a folder, if there is one. */
+function toConfigurable(part: Plugin | PluginFactory): Configurable {
+  if (!isPluginFactory(part)) return part;
+  const { pluginName: name, keys, takesString } = part;
+  return { name, keys, takesString, configure: (options) => part(options as never) };
+}
+
+/** Gives a plugin the options of the config; a factory creates it with them, since some cannot be left out. */
+function configurePart(part: Plugin | PluginFactory, settings: OptionsByPlugin): Plugin {
+  if (isPluginFactory(part)) return part(settings[part.pluginName] as never);
+  const given = settings[part.name];
+  return given ? (part.configure?.(given as never) ?? part) : part;
+}
+
+/** Finds the config file of a folder. */
 export async function findConfig(cwd: string): Promise<string | undefined> {
   const found: string[] = [];
   for (const ending of configEndings) {
@@ -74,7 +91,7 @@ export async function findConfig(cwd: string): Promise<string | undefined> {
   if (found.length > 1) {
     throw new GatewayError(
       "CONFIG_INVALID",
-      `There are several config files, and only one can count: ${found.join(", ")}.`,
+      `There are several config files: ${found.join(", ")}. Keep one of them.`,
     );
   }
   return found[0];
@@ -83,7 +100,7 @@ export async function findConfig(cwd: string): Promise<string | undefined> {
 interface ReadConfig {
   readonly file?: string;
   readonly config: Config;
-  /** What is not of the core is kept apart: plugins may claim it. */
+  /** Keys that the core does not know: plugins may claim them. */
   readonly extra: Record<string, unknown>;
 }
 
@@ -96,7 +113,7 @@ async function chooseConfig(cwd: string, options: LoadConfigOptions): Promise<Re
     const content = await readContent(file);
     const chosen = select ? select(content, file) : content;
     if (chosen !== undefined) return { file, ...checkConfig(chosen, file) };
-    if (file === named) throw new GatewayError("CONFIG_INVALID", `${file}: there is no config in it.`);
+    if (file === named) throw new GatewayError("CONFIG_INVALID", `${file}: the file has no config.`);
   }
   return { config: {}, extra: {} };
 }
@@ -110,9 +127,12 @@ async function readContent(file: string): Promise<JsonObject> {
     const expected = `${configEndings.slice(0, -1).join(", ")} or ${configEndings.at(-1)}`;
     throw new GatewayError("CONFIG_INVALID", `${file}: expected a file that ends in ${expected}`);
   }
-  const raw = isData ? await readDataFile(file) : await defaultExport(file);
+  const raw = isData ? await readDataFile(file) : await importDefault(file);
   if (isJsonObject(raw)) return raw;
-  throw new GatewayError("CONFIG_INVALID", `${file}: the config: expected an object, found ${kindOf(raw)}`);
+  throw new GatewayError(
+    "CONFIG_INVALID",
+    `${file}: the config: expected an object, found ${describeType(raw)}`,
+  );
 }
 
 function checkConfig(raw: unknown, file: string): Pick<ReadConfig, "config" | "extra"> {
@@ -122,10 +142,10 @@ function checkConfig(raw: unknown, file: string): Pick<ReadConfig, "config" | "e
   throw new GatewayError("CONFIG_INVALID", `${file}: ${describeIssue(parsed.issues[0], "the config")}`);
 }
 
-async function defaultExport(file: string): Promise<unknown> {
-  const module = await loadFrom(file, file, file);
+async function importDefault(file: string): Promise<unknown> {
+  const module = await importModule(file, file, file);
   if (module["default"] === undefined)
-    throw new GatewayError("CONFIG_INVALID", `${file}: it has no default export.`);
+    throw new GatewayError("CONFIG_INVALID", `${file}: the module has no default export.`);
   return module["default"];
 }
 

@@ -7,17 +7,17 @@ import type { JsonObject, Server, ToolDefinition, ToolResult } from "./tool.ts";
 
 /** A tool that is a function of this process. */
 export interface LocalTool extends ToolDefinition {
-  /** Answers a call. The call it answers is at hand for its signal, its progress, and as parent of an inner call. */
+  /** Runs the tool. The context has the call, for its signal, its progress, and as parent of inner calls. */
   run(
     args: JsonObject,
     context: { readonly gateway: Gateway; readonly call: Call },
   ): MaybePromise<ToolResult>;
 }
 
-/** Local tools, or what makes them when their plugin is set up. */
+/** Local tools, or a function that creates them when their plugin is set up. */
 export type LocalTools = readonly LocalTool[] | ((gateway: Gateway) => readonly LocalTool[]);
 
-/** A plugin that offers functions as the tools of a server; they pass the same stages as any other tool. */
+/** Creates a plugin that offers functions as the tools of a server. They pass the same stages as any other tool. */
 export function localTools<const Name extends string>(
   name: Name,
   server: Server,
@@ -38,7 +38,7 @@ export function localTools<const Name extends string>(
             gateway.report(
               new GatewayError(
                 "PLUGIN_INVALID",
-                `The plugin "${name}" has a wrong tool "${tool.name}": ${tool.reason}.`,
+                `The plugin "${name}" has an invalid tool "${tool.name}": ${tool.reason}.`,
               ),
             );
           }

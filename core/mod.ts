@@ -14,7 +14,7 @@ export {
   type SettledCall,
   type Stage,
 } from "./call.ts";
-export { Cancellation, cancelledBy, followSignal } from "./cancellation.ts";
+export { Cancellation, followSignal, getAbortReason } from "./cancellation.ts";
 export type { Catalog, CatalogChange, RejectedTool } from "./catalog.ts";
 export { type Config, defineConfig } from "./config.ts";
 export { parseData, readDataFile } from "./data-file.ts";
@@ -30,7 +30,7 @@ export { createGateway, type Gateway, type GatewayOptions, type PluginGateway } 
 export type { HookLimits, HookName, Hooks, MaybePromise, Next } from "./hooks.ts";
 export { argumentLimits, checkJson, isJsonObject, type JsonLimits } from "./json.ts";
 export { findConfig, type LoadConfigOptions, type LoadedConfig, loadConfig } from "./load-config.ts";
-export type { PresetTable } from "./load-parts.ts";
+export type { PresetTable } from "./load-module.ts";
 export { type LocalTool, type LocalTools, localTools } from "./local-tools.ts";
 export { nearest } from "./nearest.ts";
 export {
@@ -57,6 +57,7 @@ export {
 export type { DriverKind, Drivers, ServiceName, Services, Use, UsedServices } from "./services/mod.ts";
 export {
   type ContentBlock,
+  createDisabledError,
   type JsonObject,
   type Server,
   type Tool,
@@ -64,6 +65,5 @@ export {
   type ToolDefinition,
   type ToolResult,
   textResult,
-  toolDisabled,
 } from "./tool.ts";
 export { version } from "./version.ts";

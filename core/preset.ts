@@ -4,24 +4,24 @@ import type { LocalTool, LocalTools } from "./local-tools.ts";
 import { isPlugin, type Plugin } from "./plugin.ts";
 import type { Tool } from "./tool.ts";
 
-/** A tool of the gateway itself, which an agent sees in place of the catalog. */
+/** A tool of the gateway itself, exposed in place of the catalog. */
 export type MetaTool = LocalTool;
 
-/** Tools of the gateway itself, or what makes them once all plugins are set up. */
+/** Meta-tools, or a function that creates them once all plugins are set up. */
 export type MetaTools = LocalTools;
 
-/** What an agent sees: the tools of the gateway itself, those of the servers, or both. */
+/** Exposed tools: those of the gateway itself, those of the servers, or both. */
 export type Exposure = "meta" | "tools" | "both";
 
-/** A ready assembly: plugins, and the tools an agent sees. */
+/** A combination of plugins and exposed tools. */
 export interface Preset<Plugins extends readonly Plugin[] = readonly Plugin[]> {
   readonly name: string;
   readonly plugins: Plugins;
-  /** None means that the agent sees the tools of the catalog themselves. */
+  /** Exposed tools; with none, those of the catalog are exposed. */
   readonly tools: MetaTools;
-  /** What an agent is told of the gateway as a whole when it connects. */
+  /** Returns instructions about the gateway for a client that connects. */
   instructions?(gateway: Gateway, exposure?: Exposure): string;
-  /** The tools as an agent sees them now, where that depends on what is in the catalog, or on who looks. */
+  /** Returns the exposed tools, if they depend on the catalog or on the client. */
   describe?(gateway: Gateway, exposure?: Exposure): readonly Tool[];
 }
 
@@ -56,7 +56,7 @@ export function definePreset<const Plugins extends readonly Plugin[]>(preset: {
   return Object.freeze(defined);
 }
 
-/** Whether a value can be used as a preset. */
+/** Returns whether a value is a preset. */
 export function isPreset(value: unknown): value is Preset {
   const preset = value as Partial<Preset> | null | undefined;
   return (

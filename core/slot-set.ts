@@ -1,7 +1,7 @@
 /**
- * An unordered set of objects that are added and removed thousands of times a second. What passes through a `Set` stays
- * reachable after its removal, until old objects are collected: the tables that a set has outgrown hold it. That was
- * much of the memory of a busy gateway. Here a slot is reused, and its handle removes in constant time.
+ * An unordered set of objects that are added and removed thousands of times a second. A `Set` keeps removed objects
+ * reachable until a major garbage collection, through the tables that it has outgrown; that was much of the memory of a
+ * busy gateway. Here a slot is reused, and its handle removes in constant time.
  */
 export class SlotSet<T extends object> implements Iterable<T> {
   readonly #slots: (T | undefined)[] = [];

@@ -1,9 +1,9 @@
 import { GatewayError } from "./errors.ts";
 
-/** A JSON object: what arguments, schemas and metadata are. */
+/** A JSON object, such as arguments, schemas and metadata. */
 export type JsonObject = Record<string, unknown>;
 
-/** What a server says of its tool's behaviour. Hints only: an upstream is not trusted. */
+/** Hints of a server about its tool's behavior. They are not trusted. */
 export interface ToolAnnotations {
   readonly title?: string;
   readonly readOnlyHint?: boolean;
@@ -33,16 +33,16 @@ export interface Tool extends ToolDefinition {
   readonly server: string;
   /** Whether it is a tool of the gateway itself. */
   readonly builtin: boolean;
-  /** What plugins say it is about; searched and matched by rules. */
+  /** Tags that plugins set; searched, and matched by rules. */
   tags: string[];
-  /** False if a plugin keeps it from being called; then it is not searched or suggested either. */
+  /** False if a plugin disabled it; then it is neither called, searched nor suggested. */
   enabled: boolean;
-  /** Why it is not enabled, in a sentence. */
+  /** Reason why it is disabled, as a sentence. */
   disabledBecause?: string;
 }
 
-/** The error of a call of a tool that is not enabled. */
-export function toolDisabled({
+/** Creates the error of a call of a disabled tool. */
+export function createDisabledError({
   id,
   disabledBecause = "",
 }: Pick<Tool, "id" | "disabledBecause">): GatewayError {
@@ -53,11 +53,11 @@ export function toolDisabled({
 
 /** A server in the catalog. */
 export interface Server {
-  /** Its name in every tool id, so it holds no colon. */
+  /** Part of every tool id, so it has no colon. */
   readonly id: string;
   readonly title?: string | undefined;
   readonly description?: string | undefined;
-  /** A source of the gateway itself, such as the meta-tools of a preset: callable, never listed or searched. */
+  /** Whether it is part of the gateway, such as the meta-tools of a preset: callable, never listed or searched. */
   readonly builtin?: boolean | undefined;
 }
 
@@ -67,19 +67,19 @@ export interface ContentBlock {
   readonly [key: string]: unknown;
 }
 
-/** What a tool answers. `isError` is the tool's own failure; a failure of the gateway is a `GatewayError`. */
+/** Result of a tool. `isError` is the tool's own failure; a failure of the gateway is a `GatewayError`. */
 export interface ToolResult {
   readonly content: readonly ContentBlock[];
   readonly structuredContent?: unknown;
   readonly isError?: boolean;
   readonly _meta?: JsonObject;
-  /** `input_required` where this is no answer but questions of a server, which a client answers by calling again. */
+  /** `input_required` if the server asks for input, which the client gives by calling again. */
   readonly resultType?: string;
   readonly inputRequests?: unknown;
   readonly requestState?: unknown;
 }
 
-/** A result of one text block. */
+/** Creates a result of one text block. */
 export function textResult(text: string): ToolResult {
   return { content: [{ type: "text", text }] };
 }

@@ -3,7 +3,7 @@ import { nearest } from "./nearest.ts";
 import type { Plugin } from "./plugin.ts";
 import type { DriverKind, Drivers, ServiceName, Services } from "./services/mod.ts";
 
-/** The part of a gateway through which one plugin meets the others. */
+/** The part of a gateway that connects one plugin to the others. */
 export interface PluginWiring {
   readonly services: Readonly<Partial<Services>>;
   provide<K extends ServiceName>(
@@ -19,11 +19,11 @@ export interface Wiring {
   readonly services: Partial<Services>;
   drivers<K extends DriverKind>(kind: K): ReadonlyMap<string, Drivers[K]>;
   driver<K extends DriverKind>(kind: K, name: string, base?: string): Promise<Drivers[K]>;
-  /** Throws where a plugin needs a service that none declares to provide. To be called before any is set up. */
+  /** Throws if a plugin needs a service that no plugin declares. To be called before any set-up. */
   checkAll(): Promise<void>;
-  /** Throws where a service that the plugin needs was not provided. To be called once those before it are set up. */
+  /** Throws if a service that the plugin needs was not provided. To be called after the set-up of its providers. */
   check(plugin: Plugin): void;
-  /** Returns a sentence for each driver that no plugin reads. To be called once all plugins are set up. */
+  /** Returns a warning for each driver that no plugin reads. To be called once all plugins are set up. */
   listUnread(): string[];
   forPlugin(plugin: Plugin): PluginWiring;
 }
@@ -36,7 +36,7 @@ const READERS: Readonly<Partial<Record<DriverKind, ServiceName>>> = {
   embedder: "search",
 };
 
-/** Connects plugins. A path of a driver is relative to `base`, the config file. */
+/** Connects plugins. The path of a driver is relative to `base`, the config file. */
 export function createWiring(plugins: readonly Plugin[], base: string): Wiring {
   const services: Record<string, unknown> = {};
   const providers = new Map<string, string>();
@@ -46,6 +46,10 @@ export function createWiring(plugins: readonly Plugin[], base: string): Wiring {
   const named = new Set(
     plugins.flatMap(({ uses = [], provides = [] }) => [...uses.map(toServiceName), ...provides]),
   );
+
+  for (const { name: plugin, drivers: table = {} } of plugins)
+    for (const [kind, named] of Object.entries(table))
+      for (const [name, driver] of Object.entries(named)) register(plugin, kind as DriverKind, name, driver);
 
   return { services: services as Partial<Services>, drivers, driver, checkAll, check, listUnread, forPlugin };
 
@@ -61,8 +65,8 @@ export function createWiring(plugins: readonly Plugin[], base: string): Wiring {
   async function driver<K extends DriverKind>(kind: K, name: string, from = base): Promise<Drivers[K]> {
     const known = drivers(kind);
     if (known.has(name)) return known.get(name) as Drivers[K];
-    if (!/[./]/.test(name)) throw noDriver(kind, name, [...known.keys()]);
-    const { loadDriver } = await import("./load-parts.ts");
+    if (!/[./]/.test(name)) throw createMissingDriver(kind, name, [...known.keys()]);
+    const { loadDriver } = await import("./load-module.ts");
     return (await loadDriver(kind, name, from)) as Drivers[K];
   }
 
@@ -71,10 +75,10 @@ export function createWiring(plugins: readonly Plugin[], base: string): Wiring {
     for (const { name, uses = [] } of plugins) {
       const missing = uses.find((use) => !use.endsWith("?") && !provided.has(use));
       if (missing === undefined) continue;
-      const { findProvider } = await import("./load-parts.ts");
+      const { findProvider } = await import("./load-module.ts");
       const found = await findProvider(missing);
       const hint = found ? undefined : nearest(missing, provided);
-      throw invalid(
+      throw createPluginFault(
         `The plugin "${name}" needs the service "${missing}", which no plugin provides. Add ${found ? `the plugin "${found}"` : "a plugin that does"} to "plugins"${hint ? `, or did you mean "${hint}"?` : "."}`,
       );
     }
@@ -84,7 +88,7 @@ export function createWiring(plugins: readonly Plugin[], base: string): Wiring {
     const missing = uses.find((use) => !use.endsWith("?") && services[use] === undefined);
     if (missing === undefined) return;
     const idle = plugins.find(({ provides }) => provides?.includes(missing));
-    throw invalid(
+    throw createPluginFault(
       `The plugin "${name}" needs the service "${missing}", which the plugin "${idle?.name}" does not provide with its options.`,
     );
   }
@@ -102,39 +106,41 @@ export function createWiring(plugins: readonly Plugin[], base: string): Wiring {
 
   function forPlugin(plugin: Plugin): PluginWiring {
     return {
-      services: servicesFor(plugin),
+      services: createServiceView(plugin),
       provide(name, service, { replace = false } = {}) {
         if (!plugin.provides?.includes(name)) {
-          throw invalid(
+          throw createPluginFault(
             `The plugin "${plugin.name}" provides the service "${name}", which its "provides" lacks.`,
           );
         }
         const other = providers.get(name);
         if (other !== undefined && !replace) {
-          throw invalid(
+          throw createPluginFault(
             `The plugins "${other}" and "${plugin.name}" both provide the service "${name}". Leave one of them out.`,
           );
         }
         providers.set(name, plugin.name);
         services[name] = service;
       },
-      register(kind, name, driver) {
-        const other = registrants.get(`${kind} ${name}`);
-        if (other === plugin.name)
-          throw invalid(`The plugin "${other}" registers the ${kind} "${name}" twice.`);
-        if (other !== undefined) {
-          throw invalid(
-            `The plugins "${other}" and "${plugin.name}" both register the ${kind} "${name}". Rename one of them.`,
-          );
-        }
-        registrants.set(`${kind} ${name}`, plugin.name);
-        (drivers(kind) as Map<string, unknown>).set(name, driver);
-      },
+      register: (kind, name, driver) => register(plugin.name, kind, name, driver),
     };
   }
 
-  /** A view with what a plugin uses: a property of another service says that it is not declared. */
-  function servicesFor({ name, uses, provides = [] }: Plugin): Partial<Services> {
+  function register(plugin: string, kind: DriverKind, name: string, driver: unknown): void {
+    const other = registrants.get(`${kind} ${name}`);
+    if (other === plugin)
+      throw createPluginFault(`The plugin "${other}" registers the ${kind} "${name}" twice.`);
+    if (other !== undefined) {
+      throw createPluginFault(
+        `The plugins "${other}" and "${plugin}" both register the ${kind} "${name}". Rename one of them.`,
+      );
+    }
+    registrants.set(`${kind} ${name}`, plugin);
+    (drivers(kind) as Map<string, unknown>).set(name, driver);
+  }
+
+  /** Creates a view of the services that a plugin declares; any other one throws. */
+  function createServiceView({ name, uses, provides = [] }: Plugin): Partial<Services> {
     if (!uses) return services as Partial<Services>;
     const own = new Set([...uses.map(toServiceName), ...provides]);
     const view = {};
@@ -142,7 +148,9 @@ export function createWiring(plugins: readonly Plugin[], base: string): Wiring {
       const get = own.has(service)
         ? () => services[service]
         : () => {
-            throw invalid(`The plugin "${name}" uses the service "${service}", which its "uses" lacks.`);
+            throw createPluginFault(
+              `The plugin "${name}" uses the service "${service}", which its "uses" lacks.`,
+            );
           };
       Object.defineProperty(view, service, { get, enumerable: own.has(service) });
     }
@@ -155,7 +163,7 @@ export function toServiceName(use: string): string {
   return use.endsWith("?") ? use.slice(0, -1) : use;
 }
 
-function noDriver(kind: string, name: string, known: readonly string[]): GatewayError {
+function createMissingDriver(kind: string, name: string, known: readonly string[]): GatewayError {
   const hint = nearest(name, known);
   const choice =
     known.length === 0 ? "There is none" : `There are ${known.map((one) => `"${one}"`).join(", ")}`;
@@ -165,6 +173,6 @@ function noDriver(kind: string, name: string, known: readonly string[]): Gateway
   );
 }
 
-function invalid(message: string): GatewayError {
+function createPluginFault(message: string): GatewayError {
   return new GatewayError("PLUGIN_INVALID", message);
 }

@@ -1,10 +1,10 @@
 import type { Tool } from "../core/mod.ts";
 import type { Hit, Ranker, Ranking } from "../core/services/search.ts";
-import { summaryOf } from "../plugins/lib/text/shorten.ts";
+import { summarize } from "../plugins/lib/text/shorten.ts";
 import { estimateTokens } from "../plugins/lib/tokens.ts";
 import { createRanker } from "../plugins/search/mod.ts";
-import { defaultAnswers } from "../presets/anygpt/options.ts";
-import { packed } from "../presets/anygpt/pack.ts";
+import { defaultAnswers } from "../presets/anygpt/answers.ts";
+import { packSearchResults } from "../presets/anygpt/pack.ts";
 import type { Column, ColumnAnswer, FoundTool, RankRequest } from "./protocol.ts";
 import { toSearchOptions } from "./rankers.ts";
 
@@ -93,11 +93,11 @@ export function countAnswerTokens({ hits }: Ranking): number {
   const results = hits.slice(0, 10).map(({ tool, relevance }) => ({
     server: tool.server,
     tool: tool.name,
-    summary: summaryOf(tool.description),
+    summary: summarize(tool.description),
     relevance: Math.round(relevance * 100) / 100,
     tags: tool.tags,
   }));
-  return Math.round(estimateTokens(JSON.stringify(packed(results, defaultAnswers.searchTokens))));
+  return Math.round(estimateTokens(JSON.stringify(packSearchResults(results, defaultAnswers.searchTokens))));
 }
 
 function groupByServer(tools: readonly Tool[]): Map<string, Tool[]> {

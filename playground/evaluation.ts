@@ -1,29 +1,37 @@
 import type { Ranker } from "../core/services/search.ts";
+import { computeNdcg, computeRecall, percentile, reciprocalRank } from "../plugins/lib/evaluation.ts";
 import { type Bench, countAnswerTokens } from "./bench.ts";
-import { doublingEdges, evenEdges, ndcgAt, recallAt, reciprocalRank, spreadOf } from "./metrics.ts";
-import type { Column, ColumnResult, Evaluation, LabelledQuery, Progress, QueryOutcome } from "./protocol.ts";
+import type {
+  Column,
+  ColumnResult,
+  Evaluation,
+  LabelledQuery,
+  Progress,
+  QueryOutcome,
+  Spread,
+} from "./protocol.ts";
 
-/** The curves go this far. */
+/** Depth of the curves. */
 const DEPTH = 20;
-/** What runs for the first time is slower than it will ever be again. */
+/** Queries that run before the measurement: the first runs are slower. */
 const WARM_UP = 20;
 const PROGRESS_MS = 50;
 /** From 8 µs to a second. */
 const latencyEdges = doublingEdges(1 / 128, 17);
 const tokenEdges = evenEdges(20, 15);
 
-/** What is evaluated. */
+/** Options of {@link evaluate}. */
 export interface EvaluationTask {
-  /** Makes an empty one, since what a ranker can take from another is not what its index takes. */
+  /** Creates an empty bench, so that no ranker takes its index from another one. */
   readonly bench: () => Bench;
   readonly queries: readonly LabelledQuery[];
   readonly columns: readonly Column[];
-  /** Whether the catalog has a tool. */
+  /** Checks if the catalog has a tool. */
   readonly knows: (id: string) => boolean;
   readonly onProgress: (progress: Progress) => void;
 }
 
-/** Asks every ranker every query, and says how each did. */
+/** Runs every query with every ranker and computes the metrics. */
 export async function evaluate(task: EvaluationTask): Promise<Evaluation> {
   const { queries, columns, knows } = task;
   const results: ColumnResult[] = [];
@@ -34,32 +42,32 @@ export async function evaluate(task: EvaluationTask): Promise<Evaluation> {
 
 async function evaluateColumn(task: EvaluationTask, column: Column, index: number): Promise<ColumnResult> {
   const { bench, queries, onProgress } = task;
-  const tell = (done: number): void =>
+  const report = (done: number): void =>
     onProgress({ column: index, ranker: column.ranker, done, total: queries.length });
-  tell(0);
+  report(0);
   const began = performance.now();
   const ranker = await bench().ranker(column);
   const indexMs = performance.now() - began;
   for (const { query } of queries.slice(0, WARM_UP)) await ranker.rank(query, { limit: DEPTH });
-  const asked: Asked[] = [];
-  let told = performance.now();
+  const runs: QueryRun[] = [];
+  let reportedAt = performance.now();
   for (const labelled of queries) {
-    asked.push(await ask(ranker, labelled));
-    if (performance.now() - told < PROGRESS_MS) continue;
-    told = performance.now();
-    tell(asked.length);
+    runs.push(await runQuery(ranker, labelled));
+    if (performance.now() - reportedAt < PROGRESS_MS) continue;
+    reportedAt = performance.now();
+    report(runs.length);
   }
-  tell(queries.length);
-  return { column, indexMs, ...summaryOf(asked) };
+  report(queries.length);
+  return { column, indexMs, ...summarizeColumn(runs) };
 }
 
-interface Asked {
+interface QueryRun {
   readonly outcome: QueryOutcome;
   readonly ranked: readonly string[];
   readonly wanted: ReadonlySet<string>;
 }
 
-async function ask(ranker: Ranker, { query, relevant }: LabelledQuery): Promise<Asked> {
+async function runQuery(ranker: Ranker, { query, relevant }: LabelledQuery): Promise<QueryRun> {
   const began = performance.now();
   const ranking = await ranker.rank(query, { limit: DEPTH });
   const ms = performance.now() - began;
@@ -67,7 +75,7 @@ async function ask(ranker: Ranker, { query, relevant }: LabelledQuery): Promise<
   const wanted = new Set(relevant);
   const outcome = {
     rank: ranked.findIndex((id) => wanted.has(id)) + 1,
-    ndcg: wanted.size > 0 ? ndcgAt(10, ranked, wanted) : Number(ranked.length === 0),
+    ndcg: wanted.size > 0 ? computeNdcg(10, ranked, wanted) : Number(ranked.length === 0),
     ms,
     tokens: countAnswerTokens(ranking),
     top: ranked.slice(0, 3),
@@ -75,23 +83,23 @@ async function ask(ranker: Ranker, { query, relevant }: LabelledQuery): Promise<
   return { outcome, ranked, wanted };
 }
 
-function summaryOf(asked: readonly Asked[]): Omit<ColumnResult, "column" | "indexMs"> {
-  const outcomes = asked.map(({ outcome }) => outcome);
-  const answerable = asked.filter(({ wanted }) => wanted.size > 0);
-  const unanswerable = asked.filter(({ wanted }) => wanted.size === 0);
+function summarizeColumn(runs: readonly QueryRun[]): Omit<ColumnResult, "column" | "indexMs"> {
+  const outcomes = runs.map(({ outcome }) => outcome);
+  const answerable = runs.filter(({ wanted }) => wanted.size > 0);
+  const unanswerable = runs.filter(({ wanted }) => wanted.size === 0);
   const depths = Array.from({ length: DEPTH }, (_, index) => index + 1);
-  const curve = (metric: typeof recallAt): number[] =>
+  const curve = (metric: typeof computeRecall): number[] =>
     depths.map((k) => mean(answerable.map(({ ranked, wanted }) => metric(k, ranked, wanted))));
   return {
-    recall: curve(recallAt),
-    ndcg: curve(ndcgAt),
+    recall: curve(computeRecall),
+    ndcg: curve(computeNdcg),
     mrr: mean(answerable.map(({ ranked, wanted }) => reciprocalRank(ranked, wanted))),
     ...(unanswerable.length > 0 && { silent: mean(unanswerable.map(({ outcome }) => outcome.ndcg)) }),
-    latency: spreadOf(
+    latency: computeSpread(
       outcomes.map(({ ms }) => ms),
       latencyEdges,
     ),
-    tokens: spreadOf(
+    tokens: computeSpread(
       outcomes.map(({ tokens }) => tokens),
       tokenEdges,
     ),
@@ -101,4 +109,25 @@ function summaryOf(asked: readonly Asked[]): Omit<ColumnResult, "column" | "inde
 
 function mean(values: readonly number[]): number {
   return values.length === 0 ? 0 : values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
+/** Computes percentiles and a histogram. Values outside the edges count in the first or last bin. */
+function computeSpread(values: readonly number[], edges: readonly number[]): Spread {
+  const counts = Array.from({ length: edges.length - 1 }, () => 0);
+  for (const value of values) {
+    let bin = 0;
+    while (bin < counts.length - 1 && value >= (edges[bin + 1] as number)) bin++;
+    counts[bin] = (counts[bin] as number) + 1;
+  }
+  return { p50: percentile(values, 0.5), p95: percentile(values, 0.95), histogram: { edges, counts } };
+}
+
+/** Creates edges that double, for values that differ by orders of magnitude. */
+function doublingEdges(from: number, count: number): number[] {
+  return Array.from({ length: count + 1 }, (_, index) => from * 2 ** index);
+}
+
+/** Creates edges at equal distances. */
+function evenEdges(step: number, count: number): number[] {
+  return Array.from({ length: count + 1 }, (_, index) => step * index);
 }

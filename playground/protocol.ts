@@ -3,12 +3,11 @@ import type { LabelledQuery } from "../plugins/lib/evaluation.ts";
 
 export type { LabelledQuery } from "../plugins/lib/evaluation.ts";
 
-/** A number of a ranker that the page shows as a slider. */
+/** Numeric option of a ranker, a slider on the page. */
 export interface Setting {
-  /** Where it is among the options of the ranker, such as `weights.name`. */
+  /** Path in the options of the ranker, such as `weights.name`. */
   readonly path: string;
   readonly label: string;
-  /** Settings of one group stand together. */
   readonly group: string;
   readonly min: number;
   readonly max: number;
@@ -16,7 +15,7 @@ export interface Setting {
   readonly default: number;
 }
 
-/** A ranker as the page knows it. */
+/** A ranker with its settings. */
 export interface RankerInfo {
   readonly name: string;
   readonly summary: string;
@@ -33,7 +32,7 @@ export interface Column {
 export interface CatalogInfo {
   readonly id: string;
   readonly label: string;
-  /** How many there are; not there before anyone has picked it. */
+  /** Known once the catalog is open. */
   readonly tools?: number;
   readonly servers?: number;
 }
@@ -43,11 +42,11 @@ export interface SetInfo {
   readonly id: string;
   readonly label: string;
   readonly queries: number;
-  /** The catalog its labels speak of, where that is known. */
+  /** Catalog of the labels, if known. */
   readonly catalog?: string;
 }
 
-/** What the page is told when it opens. */
+/** Data of the page at its start. */
 export interface Overview {
   readonly rankers: readonly RankerInfo[];
   readonly catalogs: readonly CatalogInfo[];
@@ -65,10 +64,10 @@ export interface RankRequest {
   readonly catalog: string;
   readonly query: string;
   readonly columns: readonly Column[];
-  readonly limit?: number;
+  readonly limit?: number | undefined;
 }
 
-/** A tool that a ranker found. */
+/** A tool in a result. */
 export interface FoundTool {
   readonly id: string;
   readonly server: string;
@@ -79,13 +78,13 @@ export interface FoundTool {
   readonly terms: readonly MatchedTerm[];
 }
 
-/** What one ranker answers, or why it cannot. */
+/** Result or error of one ranker. */
 export interface ColumnAnswer {
   readonly ms: number;
   readonly hits: readonly FoundTool[];
-  /** The ids of tools that came close, where nothing fits. */
+  /** Ids of the nearest tools if no tool fits. */
   readonly nearest: readonly string[];
-  /** What the answer would take of an agent's context. */
+  /** Tokens of the result for an agent. */
   readonly tokens: number;
   readonly error?: string;
 }
@@ -97,7 +96,7 @@ export interface EvaluateRequest {
   readonly columns: readonly Column[];
 }
 
-/** How far an evaluation is. */
+/** Progress of an evaluation. */
 export interface Progress {
   readonly column: number;
   readonly ranker: string;
@@ -105,25 +104,25 @@ export interface Progress {
   readonly total: number;
 }
 
-/** How one query went. */
+/** Outcome of one query. */
 export interface QueryOutcome {
-  /** The place of the first tool that was wanted, from 1; 0 where none was found. */
+  /** Rank of the first relevant tool, from 1; 0 if none was found. */
   readonly rank: number;
-  /** Of the first ten; for a query that no tool answers, 1 where nothing was found. */
+  /** At 10; for a query that no tool answers, 1 if nothing was found. */
   readonly ndcg: number;
   readonly ms: number;
   readonly tokens: number;
-  /** The ids of the tools that came first. */
+  /** Ids of the first tools. */
   readonly top: readonly string[];
 }
 
-/** How often values fell between edges; there is one edge more than there are counts. */
+/** Counts of values between edges; there is one edge more than counts. */
 export interface Histogram {
   readonly edges: readonly number[];
   readonly counts: readonly number[];
 }
 
-/** How one ranker did. */
+/** Metrics of one ranker. */
 export interface ColumnResult {
   readonly column: Column;
   /** At 1, 2, 3 … */
@@ -131,7 +130,7 @@ export interface ColumnResult {
   /** At 1, 2, 3 … */
   readonly ndcg: readonly number[];
   readonly mrr: number;
-  /** The share of queries without an answer that got none; not there where the set has no such queries. */
+  /** Share of the queries without relevant tools that got no result; absent without such queries. */
   readonly silent?: number;
   readonly indexMs: number;
   readonly latency: Spread;
@@ -139,17 +138,17 @@ export interface ColumnResult {
   readonly outcomes: readonly QueryOutcome[];
 }
 
-/** How values are spread. */
+/** Distribution of values. */
 export interface Spread {
   readonly p50: number;
   readonly p95: number;
   readonly histogram: Histogram;
 }
 
-/** What an evaluation came to. */
+/** Result of an evaluation. */
 export interface Evaluation {
   readonly queries: readonly LabelledQuery[];
-  /** How many queries name a tool that the catalog does not have. */
+  /** Number of queries that name a tool missing in the catalog. */
   readonly strangers: number;
   readonly columns: readonly ColumnResult[];
 }

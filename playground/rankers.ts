@@ -1,12 +1,12 @@
 import { keywordDefaults, type RankerName, rankerNames, type SearchOptions } from "../plugins/search/mod.ts";
-import type { RankerInfo, Setting } from "./protocol.ts";
+import type { Column, RankerInfo, Setting } from "./protocol.ts";
 
 /** Summaries and sliders of built-in rankers. */
 const known: Readonly<Partial<Record<RankerName, Partial<RankerInfo>>>> = {
   keyword: {
     summary: "BM25F over the words of every field",
     settings: [
-      ...settingsFor("keyword.weights", "Weights", keywordDefaults.weights, 6, 0.1),
+      ...createSettings("keyword.weights", "Weights", keywordDefaults.weights, 6, 0.1),
       setting("keyword.k1", "Saturation", "Counting", keywordDefaults.k1, 4, 0.1),
       setting("keyword.nameCoverage", "Name covered", "Counting", keywordDefaults.nameCoverage, 3, 0.05),
       setting("keyword.queryCoverage", "Query covered", "Counting", keywordDefaults.queryCoverage, 3, 0.05),
@@ -19,7 +19,7 @@ const known: Readonly<Partial<Record<RankerName, Partial<RankerInfo>>>> = {
         0.05,
       ),
       setting("keyword.synonyms", "Synonyms", "Counting", keywordDefaults.synonyms, 1, 0.05),
-      ...settingsFor("keyword.lengths", "Length counts", keywordDefaults.lengths, 1, 0.05),
+      ...createSettings("keyword.lengths", "Length counts", keywordDefaults.lengths, 1, 0.05),
     ],
   },
   tag: { summary: "Tags and server names in the query" },
@@ -62,7 +62,7 @@ function setting(
 }
 
 /** Creates one setting for each field. */
-function settingsFor(
+function createSettings(
   path: string,
   group: string,
   defaults: Readonly<Record<string, number>>,
@@ -78,4 +78,39 @@ function settingsFor(
 function toLabel(name: string): string {
   const words = name.replace(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
   return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+/** Writes a config that searches as a column does, ready to be pasted into `toolpipe.config.ts`. */
+export function toSnippet({ ranker, settings }: Column, rankers: readonly RankerInfo[]): string {
+  const known = rankers.find(({ name }) => name === ranker)?.settings ?? [];
+  const changed = known.filter(
+    ({ path, default: defaultValue }) => Object.hasOwn(settings, path) && settings[path] !== defaultValue,
+  );
+  const options = toSearchOptions(
+    Object.fromEntries(changed.map(({ path }) => [path, settings[path] as number])),
+  );
+  return `import { defineConfig } from "toolpipe";
+
+export default defineConfig({
+  options: {
+    search: ${toLiteral({ ranker, ...options }, "    ")},
+  },
+});
+`;
+}
+
+/** Prints a value as hand-written code. */
+function toLiteral(value: unknown, indent: string): string {
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  const parts = (inner: string): string[] =>
+    Object.entries(value).map(([key, part]) => `${toKey(key)}: ${toLiteral(part, inner)}`);
+  const line = `{ ${parts(indent).join(", ")} }`;
+  if (line.length < 70 && !line.includes("\n")) return line;
+  return `{\n${parts(`${indent}  `)
+    .map((part) => `${indent}  ${part},\n`)
+    .join("")}${indent}}`;
+}
+
+function toKey(key: string): string {
+  return /^[A-Za-z_$][\w$]*$/.test(key) ? key : JSON.stringify(key);
 }

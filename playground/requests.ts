@@ -1,34 +1,24 @@
 import * as v from "valibot";
 import { GatewayError } from "../core/mod.ts";
-import type { Column, EvaluateRequest, RankerInfo, RankRequest, Upload } from "./protocol.ts";
+import type { RankerInfo } from "./protocol.ts";
 
-/** More do not fit side by side. */
+/** Columns that fit side by side. */
 const MAX_COLUMNS = 4;
 const MAX_QUERY = 100_000;
-
-/** Requests of the page, each with its check. */
-export interface Requests {
-  rank(body: unknown): RankRequest;
-  evaluate(body: unknown): EvaluateRequest;
-  upload(body: unknown): Upload;
-  column(body: unknown): Column;
-  catalog(body: unknown): { readonly catalog: string };
-  set(body: unknown): { readonly set: string };
-}
 
 const upload = v.strictObject({
   name: v.pipe(v.string(), v.minLength(1), v.maxLength(200)),
   text: v.string(),
 });
 
-/** Creates the checks for a playground with these rankers. */
-export function createRequests(rankers: readonly RankerInfo[]): Requests {
+/** Creates functions that check the requests of the page. */
+export function createRequestParsers(rankers: readonly RankerInfo[]) {
   const find = (name: string): RankerInfo | undefined => rankers.find((ranker) => ranker.name === name);
   const column = v.pipe(
     v.strictObject({
       ranker: v.pipe(
         v.string(),
-        v.check((name) => find(name) !== undefined, "This ranker is not there."),
+        v.check((name) => find(name) !== undefined, "There is no such ranker."),
       ),
       settings: v.record(v.string(), v.pipe(v.number(), v.finite())),
     }),
@@ -57,13 +47,17 @@ export function createRequests(rankers: readonly RankerInfo[]): Requests {
     set: v.string(),
     columns: v.pipe(columns, v.minLength(1, "There is no ranker to evaluate.")),
   });
+  const parser =
+    <T>(schema: v.GenericSchema<unknown, T>) =>
+    (body: unknown): T =>
+      check(schema, body);
   return {
-    rank: (body) => check(rank, body) as RankRequest,
-    evaluate: (body) => check(evaluate, body),
-    upload: (body) => check(upload, body),
-    column: (body) => check(column, body),
-    catalog: (body) => check(v.strictObject({ catalog: v.string() }), body),
-    set: (body) => check(v.strictObject({ set: v.string() }), body),
+    rank: parser(rank),
+    evaluate: parser(evaluate),
+    upload: parser(upload),
+    column: parser(column),
+    catalog: parser(v.strictObject({ catalog: v.string() })),
+    set: parser(v.strictObject({ set: v.string() })),
   };
 }
 
@@ -71,7 +65,7 @@ function check<T>(schema: v.GenericSchema<unknown, T>, body: unknown): T {
   const parsed = v.safeParse(schema, body);
   if (parsed.success) return parsed.output;
   const issue = parsed.issues[0];
-  const own = issue.message.endsWith(".") ? issue.message : "It is not what the page sends.";
+  const own = issue.message.endsWith(".") ? issue.message : "Load the page again.";
   const place = v.getDotPath(issue);
   throw new GatewayError(
     "INVALID_ARGUMENTS",

@@ -4,7 +4,7 @@ import { createBench } from "./bench.ts";
 import { evaluate } from "./evaluation.ts";
 import type { Column, ColumnAnswer, Evaluation, LabelledQuery, Progress, RankRequest } from "./protocol.ts";
 
-/** What a worker is asked. */
+/** Task of a worker. */
 export type WorkerTask =
   | { readonly id: number; readonly rank: Pick<RankRequest, "query" | "columns" | "limit"> }
   | {
@@ -12,13 +12,13 @@ export type WorkerTask =
       readonly evaluate: { readonly queries: readonly LabelledQuery[]; readonly columns: readonly Column[] };
     };
 
-/** What a worker says: how far it is, and at last what came of it. */
+/** Reply of a worker: progress, a result or an error. */
 export type WorkerReply =
   | { readonly id: number; readonly progress: Progress }
   | { readonly id: number; readonly value: readonly ColumnAnswer[] | Evaluation }
   | { readonly id: number; readonly error: string };
 
-// Ranking is done beside the thread that serves the page, so that the page can always cancel it.
+// Ranking runs beside the thread that serves the page, so that the page can always cancel it.
 const { tools } = workerData as { readonly tools: readonly Tool[] };
 const bench = createBench(tools);
 const ids = new Set(tools.map(({ id }) => id));
@@ -28,7 +28,7 @@ parentPort?.on("message", (task: WorkerTask) => {
   run(task).then(
     (value) => reply({ id: task.id, value }),
     (thrown: unknown) =>
-      reply({ id: task.id, error: thrown instanceof Error ? thrown.message : "It failed." }),
+      reply({ id: task.id, error: thrown instanceof Error ? thrown.message : "The ranker failed." }),
   );
 });
 

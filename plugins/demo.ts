@@ -1,4 +1,4 @@
-import { definePlugin, type LocalTool, localTools, type PluginFactory, textResult } from "../core/mod.ts";
+import { definePlugin, type LocalTool, localTools, textResult } from "../core/mod.ts";
 
 const tools: readonly LocalTool[] = [
   {
@@ -47,8 +47,8 @@ const tools: readonly LocalTool[] = [
   },
 ];
 
-/** A server of three small tools, to see the pipeline at work with nothing else installed. */
-export const demo: PluginFactory<"demo"> = definePlugin({
+/** Adds a server of three small tools, to see the pipeline at work with nothing else installed. */
+export const demo = definePlugin({
   name: "demo",
   uses: [],
   order: "post",

@@ -1,43 +1,36 @@
 import type { ServerResponse } from "node:http";
 import * as v from "valibot";
-import { definePlugin, type Gateway, type PluginFactory } from "../core/mod.ts";
+import { definePlugin, type Gateway } from "../core/mod.ts";
+import { waitAtMost } from "./lib/backoff.ts";
+import { milliseconds, option } from "./lib/options.ts";
 
-/** A state that answers later than this counts as unavailable. */
+/** Milliseconds after which a state that does not answer counts as unavailable. */
 const STATE_MS = 2_000;
-/** A key that is never written: only whether it can be read counts. */
+/** A key that is never written: the read only has to succeed. */
 const PROBE = "health/probe";
 
-/** Options of {@link health}. */
-export interface HealthOptions {
-  /**
-   * How long a closing gateway takes requests while `/readyz` reports that it is not ready. By default as long as the
-   * readiness probes need to notice: three of their intervals and a second, at most 15 seconds; 0 without probes.
-   */
-  readonly noticeMs?: number;
-}
-
 const options = v.strictObject({
-  noticeMs: v.optional(
-    v.pipe(
-      v.number(),
-      v.minValue(0, "a number of milliseconds, 0 or more"),
-      v.maxValue(2 ** 31 - 1, "a number of milliseconds that a timer can hold"),
-    ),
+  noticeMs: option(
+    milliseconds(0),
+    "Milliseconds for which a closing gateway takes requests while `/readyz` reports that it is not ready. By default as long as the readiness probes need to notice: three of their intervals and a second, at most 15 seconds; 0 without probes.",
   ),
 });
 
+/** Options of {@link health}. */
+export type HealthOptions = v.InferInput<typeof options>;
+
 /** The reason why a gateway is not ready. */
-export type Unready = "starting" | "closing" | "state";
+type Unready = "starting" | "closing" | "state";
 
 /**
  * Serves the probes of load balancers and orchestrators: `/healthz` for the process, `/readyz` for readiness. Both are
  * open, and tell nothing else.
  */
-export const health: PluginFactory<"health", HealthOptions> = definePlugin({
+export const health = definePlugin({
   name: "health",
   uses: ["state?"],
   provides: ["readiness"],
-  options: options as v.GenericSchema<HealthOptions>,
+  options,
   setup(gateway, { noticeMs }) {
     let phase: Unready | undefined = "starting";
     const probes = createProbeLog();
@@ -54,8 +47,8 @@ export const health: PluginFactory<"health", HealthOptions> = definePlugin({
     gateway.register("route", "/readyz", {
       open: true,
       async handle(request, response) {
-        probes.ask(request.socket.remoteAddress ?? "");
-        answer(response, phase ?? (await stateOf(gateway)));
+        probes.add(request.socket.remoteAddress ?? "");
+        answer(response, phase ?? (await probeState(gateway)));
       },
     });
     return {
@@ -69,20 +62,16 @@ export const health: PluginFactory<"health", HealthOptions> = definePlugin({
   },
 });
 
-async function stateOf({ services: { state } }: Gateway): Promise<Unready | undefined> {
-  if (!state) return undefined;
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(reject, STATE_MS);
-  });
-  try {
-    await Promise.race([state.get(PROBE), late]);
-    return undefined;
-  } catch {
-    return "state";
-  } finally {
-    clearTimeout(timer);
-  }
+async function probeState({ services: { state } }: Gateway): Promise<Unready | undefined> {
+  let isReached = false;
+  const read = Promise.resolve(state?.get(PROBE)).then(
+    () => {
+      isReached = true;
+    },
+    () => {},
+  );
+  await waitAtMost(read, STATE_MS);
+  return isReached ? undefined : "state";
 }
 
 function answer(response: ServerResponse, unready: Unready | undefined): void {
@@ -93,21 +82,6 @@ function answer(response: ServerResponse, unready: Unready | undefined): void {
       "cache-control": "no-store",
     })
     .end(JSON.stringify(body));
-}
-
-/** Sources of readiness probes, such as load balancers. */
-export interface ProbeLog {
-  /** Records a probe from an address. */
-  ask(from: string): void;
-  /** How long all of them need to notice a changed answer; 0 without any. */
-  noticeMs(): number;
-}
-
-/** The recent probes of one address. */
-interface ProbeSource {
-  readonly last: number;
-  /** The last two intervals between probes; none after a single probe. */
-  readonly pauses: readonly number[];
 }
 
 /** By default HAProxy and Kubernetes act on the third failed probe in a row. */
@@ -122,26 +96,26 @@ const EXPIRY_MS = 60_000;
 const MAX_SOURCES = 64;
 
 /** Records the probes by address. */
-export function createProbeLog(now: () => number = () => performance.now()): ProbeLog {
-  const probes = new Map<string, ProbeSource>();
+export function createProbeLog(now: () => number = () => performance.now()) {
+  /** The last probe of each address, and the last two intervals; none after a single probe. */
+  const probes = new Map<string, { readonly last: number; readonly pauses: readonly number[] }>();
 
   return {
-    ask(from) {
-      const { last, pauses = [] } = probes.get(from) ?? {};
+    /** Records a probe from an address. */
+    add(address: string): void {
+      const { last, pauses = [] } = probes.get(address) ?? {};
       const pause = last === undefined ? EXPIRY_MS : now() - last;
       // To the end, so that the address without a probe for longest is dropped first.
-      probes.delete(from);
-      probes.set(from, {
-        last: now(),
-        pauses: pause < EXPIRY_MS ? [pause, ...pauses.slice(0, 1)] : [],
-      });
+      probes.delete(address);
+      probes.set(address, { last: now(), pauses: pause < EXPIRY_MS ? [pause, ...pauses.slice(0, 1)] : [] });
       const [oldest] = probes.keys();
       if (probes.size > MAX_SOURCES && oldest !== undefined) probes.delete(oldest);
     },
+    /** Milliseconds that all of them need to notice a changed answer; 0 without any. */
     noticeMs() {
       const pauses = [...probes.values()]
         .filter(({ last }) => now() - last < EXPIRY_MS)
-        .flatMap((watcher) => watcher.pauses);
+        .flatMap((source) => source.pauses);
       if (pauses.length === 0) return 0;
       return Math.min(MAX_NOTICE_MS, Math.ceil(FAILED_PROBES * Math.max(...pauses)) + REACTION_MS);
     },

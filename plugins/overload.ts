@@ -7,37 +7,33 @@ import {
   GatewayError,
   localUser,
   type Next,
-  type PluginFactory,
 } from "../core/mod.ts";
+import { option, wholeNumber } from "./lib/options.ts";
 
-/** The gateway is overloaded. The call was not made. */
-export const OVERLOADED: ErrorKind = defineError("OVERLOADED", { retry: true });
+export const OVERLOADED: ErrorKind = defineError("OVERLOADED", {
+  retry: true,
+  description: "The gateway is overloaded. The call was not made.",
+});
+
+const count = wholeNumber(1);
+const options = v.strictObject({
+  maxConcurrent: option(count, "Calls that run at once.", 256),
+  maxWaiting: option(wholeNumber(0), "Calls in the queue. More are refused.", 1_024),
+  maxWaitingEach: option(
+    count,
+    "Calls of one actor in the queue, so that there is room for other actors.",
+    128,
+  ),
+  maxLagMs: option(count, "Milliseconds of event loop lag above which calls are refused.", 200),
+  local: option(
+    v.boolean(),
+    "Whether calls of the local user count too. A single user competes with no other, so they do not by default.",
+    false,
+  ),
+});
 
 /** Options of {@link overload}. */
-export interface OverloadOptions {
-  /** Calls at once; 256 by default. */
-  readonly maxConcurrent?: number;
-  /** Calls in the queue; 1,024 by default. More are refused. */
-  readonly maxWaiting?: number;
-  /** Calls of one actor in the queue; 128 by default, so that there is room for others. */
-  readonly maxWaitingEach?: number;
-  /** Calls are refused while the event loop lags by more than this; 200 by default. */
-  readonly maxLagMs?: number;
-  /**
-   * Whether calls of the user of this machine count too; they do not by default, since who is alone has nobody to make
-   * way for.
-   */
-  readonly local?: boolean;
-}
-
-const count = v.pipe(v.number(), v.integer(), v.minValue(1, "a number, 1 or more"));
-const options = v.strictObject({
-  maxConcurrent: v.optional(count, 256),
-  maxWaiting: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0, "a number, 0 or more")), 1_024),
-  maxWaitingEach: v.optional(count, 128),
-  maxLagMs: v.optional(count, 200),
-  local: v.optional(v.boolean(), false),
-});
+export type OverloadOptions = v.InferInput<typeof options>;
 
 /** The longest time in `retry_after`. */
 const MAX_RETRY_S = 30;
@@ -57,13 +53,14 @@ interface Waiting {
  * Limits calls at once and queues the rest, in turn for each actor. Beyond the queue, calls are refused at once with
  * the time to retry after: that is worth more than an answer after the caller has given up.
  */
-export const overload: PluginFactory<"overload", OverloadOptions, Required<OverloadOptions>> = definePlugin({
+export const overload = definePlugin({
   name: "overload",
   uses: [],
   // Before other plugins store anything of a call: a refused call was never made.
   order: "pre",
   keys: ["overload"],
-  options: options as v.GenericSchema<OverloadOptions, Required<OverloadOptions>>,
+  options,
+  errors: { OVERLOADED },
   setup(gateway, { maxConcurrent, maxWaiting, maxWaitingEach, maxLagMs, local }) {
     const queues = new Map<string, Waiting[]>();
     let [running, waiting, refused, lagMs] = [0, 0, 0, 0];
@@ -72,15 +69,15 @@ export const overload: PluginFactory<"overload", OverloadOptions, Required<Overl
     let timer: ReturnType<typeof setInterval> | undefined;
     const gauge = (name: string, help: string, read: () => number): void =>
       gateway.register("gauge", name, { help, read: () => [{ value: read() }] });
-    gauge("toolpipe_load_running", "Calls that are being made.", () => running);
-    gauge("toolpipe_load_waiting", "Calls that wait for their turn.", () => waiting);
-    gauge("toolpipe_load_refused_total", "Calls that were too many.", () => refused);
-    gauge("toolpipe_event_loop_lag_seconds", "By how much the process was late lately.", () => lagMs / 1_000);
+    gauge("toolpipe_load_running", "Calls that run.", () => running);
+    gauge("toolpipe_load_waiting", "Calls in the queue.", () => waiting);
+    gauge("toolpipe_load_refused_total", "Calls refused because of overload.", () => refused);
+    gauge("toolpipe_event_loop_lag_seconds", "Recent lag of the event loop.", () => lagMs / 1_000);
 
     return {
       resolve(call) {
         if (isExempt(call)) return;
-        const lag = lagNow();
+        const lag = readLag();
         if (lag > maxLagMs)
           throw refuse(
             call,
@@ -88,19 +85,19 @@ export const overload: PluginFactory<"overload", OverloadOptions, Required<Overl
             Math.min(Math.ceil(lag / 1_000), MAX_RETRY_S),
           );
       },
-      execute: (call, next) => (isExempt(call) ? next() : inTurn(call, next)),
+      execute: (call, next) => (isExempt(call) ? next() : runInTurn(call, next)),
       close() {
         clearInterval(timer);
       },
     };
 
-    async function inTurn(call: Call, next: Next): Promise<void> {
-      if (running >= maxConcurrent) await turn(call);
+    async function runInTurn(call: Call, next: Next): Promise<void> {
+      if (running >= maxConcurrent) await waitForTurn(call);
       else running++;
       try {
         await next();
       } finally {
-        passOn();
+        startNext();
       }
     }
 
@@ -109,7 +106,7 @@ export const overload: PluginFactory<"overload", OverloadOptions, Required<Overl
       return parent !== undefined || (!local && actor.id === localUser.id);
     }
 
-    function lagNow(): number {
+    function readLag(): number {
       measurementsLeft = IDLE_MEASUREMENTS;
       if (timer) {
         // The measurement itself may be late because of what runs now.
@@ -132,7 +129,7 @@ export const overload: PluginFactory<"overload", OverloadOptions, Required<Overl
     }
 
     /** Waits for a slot; a call that ends hands its slot to the next. */
-    function turn(call: Call): Promise<void> {
+    function waitForTurn(call: Call): Promise<void> {
       const queue = queues.get(call.actor.id) ?? [];
       if (waiting >= maxWaiting) throw refuse(call, `${waiting} calls are queued`, 1);
       if (queue.length >= maxWaitingEach) throw refuse(call, `${queue.length} of your calls are queued`, 1);
@@ -155,7 +152,7 @@ export const overload: PluginFactory<"overload", OverloadOptions, Required<Overl
       mine.giveUp(call.cancelled ?? new GatewayError("CANCELLED", `"${call.toolId}" was cancelled.`));
     }
 
-    function passOn(): void {
+    function startNext(): void {
       const [first] = queues;
       if (!first) {
         running--;

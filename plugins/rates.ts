@@ -1,8 +1,9 @@
 import * as v from "valibot";
-import { type Call, definePlugin, GatewayError, type JsonObject, type PluginFactory } from "../core/mod.ts";
+import { type Call, definePlugin, GatewayError, type JsonObject } from "../core/mod.ts";
 import { getPolicy, RATE_LIMITED, readGuardRequest } from "../core/services/policy.ts";
 import { STATE_UNAVAILABLE, type StateStore, updateState } from "../core/services/state.ts";
-import { globMatcher } from "./lib/glob.ts";
+import { compileGlob } from "./lib/glob.ts";
+import { option } from "./lib/options.ts";
 import {
   arrive,
   memoryLimiter,
@@ -10,7 +11,7 @@ import {
   type RateLimit,
   type RateLimiter,
   type Taken,
-  verdictOf,
+  toVerdict,
 } from "./lib/rate.ts";
 
 const GROUP = "rates/";
@@ -25,10 +26,10 @@ export function stateLimiter(store: StateStore, wall: () => number = Date.now): 
       const looked = await Promise.all(
         buckets.map(async (bucket) => {
           const entry = await store.get(GROUP + bucket.name);
-          return { bucket, ...arrive(untilOf(entry?.value), wall(), bucket, cost) };
+          return { bucket, ...arrive(readUntil(entry?.value), wall(), bucket, cost) };
         }),
       );
-      const verdict = verdictOf(looked);
+      const verdict = toVerdict(looked);
       if (!verdict.ok) return verdict;
       const taken: RateBucket[] = [];
       for (const bucket of buckets) {
@@ -38,7 +39,7 @@ export function stateLimiter(store: StateStore, wall: () => number = Date.now): 
           continue;
         }
         for (const each of taken) await giveBack(each, cost);
-        return verdictOf([{ bucket, waitMs }]);
+        return toVerdict([{ bucket, waitMs }]);
       }
       return verdict;
     },
@@ -47,7 +48,7 @@ export function stateLimiter(store: StateStore, wall: () => number = Date.now): 
   async function takeOne(bucket: RateBucket, cost: number): Promise<number> {
     let waitMs = 0;
     await updateState(store, GROUP + bucket.name, (value) => {
-      const arrival = arrive(untilOf(value), wall(), bucket, cost);
+      const arrival = arrive(readUntil(value), wall(), bucket, cost);
       waitMs = arrival.waitMs;
       return waitMs > 0 ? undefined : { until: arrival.until };
     });
@@ -56,65 +57,69 @@ export function stateLimiter(store: StateStore, wall: () => number = Date.now): 
 
   async function giveBack({ name, perMs, limit }: RateBucket, cost: number): Promise<void> {
     await updateState(store, GROUP + name, (value) => {
-      const until = untilOf(value);
+      const until = readUntil(value);
       return until === undefined ? undefined : { until: until - (perMs / limit) * cost };
     });
   }
 }
 
-function untilOf(value: JsonObject | undefined): number | undefined {
+function readUntil(value: JsonObject | undefined): number | undefined {
   const until = value?.["until"];
   return typeof until === "number" ? until : undefined;
-}
-
-/** Options of {@link rates}. */
-export interface RatesOptions {
-  /** Limits by the name of a bucket or a pattern of names; the first match counts. Each actor is counted separately. */
-  readonly limits?: Readonly<Record<string, RateLimit>>;
-  /**
-   * Whether all processes that share the state count together; false by default. A state that machines share always
-   * counts together.
-   */
-  readonly shared?: boolean;
-  /** A limiter of your own, in place of memory or state. */
-  readonly limiter?: RateLimiter;
 }
 
 const MINUTE_MS = 60_000;
 const positive = v.pipe(v.number(), v.minValue(Number.MIN_VALUE, "a number above 0"));
 const options = v.strictObject({
-  limits: v.optional(
-    v.record(v.string(), v.strictObject({ limit: positive, perMs: positive, burst: v.optional(positive) })),
+  limits: option(
+    v.record(
+      v.string(),
+      v.strictObject({
+        limit: v.pipe(positive, v.description("Calls allowed per period.")),
+        perMs: v.pipe(positive, v.description("Length of the period in milliseconds.")),
+        burst: option(positive, "Calls allowed at once; by default as many as `limit`."),
+      }),
+    ),
+    "Limits by the name of a bucket or a pattern of names; the first match counts. Each actor is counted separately.",
     {
       "*_high_risk": { limit: 100, perMs: MINUTE_MS },
       "*_destructive_risk": { limit: 100, perMs: MINUTE_MS },
     },
   ),
-  shared: v.optional(v.boolean(), false),
-  limiter: v.optional(v.custom<RateLimiter>(isLimiter, "a rate limiter")),
+  shared: option(
+    v.boolean(),
+    "Whether all processes that share the state count together. A state that machines share always counts together.",
+    false,
+  ),
+  limiter: option(
+    v.custom<RateLimiter>(isLimiter, "a rate limiter"),
+    "A limiter of your own, in place of memory or state.",
+  ),
 });
 
-type Settings = RatesOptions & Required<Pick<RatesOptions, "limits" | "shared">>;
+/** Options of {@link rates}. */
+export type RatesOptions = v.InferInput<typeof options>;
 
 /** Limits the rate of calls by the bucket of their policy. List it after `audit`. */
-export const rates: PluginFactory<"rates", RatesOptions, Settings> = definePlugin({
+export const rates = definePlugin({
   name: "rates",
   uses: ["state?"],
   provides: ["rates"],
-  options: options as v.GenericSchema<RatesOptions, Settings>,
+  options,
+  errors: { RATE_LIMITED },
   setup(gateway, { limits, shared, limiter: given }) {
-    const patterns = Object.entries(limits).map(([name, limit]) => ({ matches: globMatcher(name), limit }));
-    const limitOf = (bucket: string): RateLimit | undefined =>
+    const patterns = Object.entries(limits).map(([name, limit]) => ({ matches: compileGlob(name), limit }));
+    const findLimit = (bucket: string): RateLimit | undefined =>
       patterns.find(({ matches }) => matches(bucket))?.limit;
     let limiter = given;
     let local: RateLimiter | undefined;
-    gateway.provide("rates", { getLimit: limitOf });
+    gateway.provide("rates", { getLimit: findLimit });
     return {
       async execute(call, next) {
-        const bucket = bucketOf(call);
+        const bucket = findBucket(call);
         if (bucket) {
           const { ok, retryAfterMs } = await take(call, bucket);
-          if (!ok) throw limited(call, retryAfterMs);
+          if (!ok) throw rateLimited(call, retryAfterMs);
         }
         await next();
       },
@@ -134,16 +139,16 @@ export const rates: PluginFactory<"rates", RatesOptions, Settings> = definePlugi
       }
     }
 
-    function bucketOf({ tool, actor, meta }: Call): RateBucket | undefined {
+    function findBucket({ tool, actor, meta }: Call): RateBucket | undefined {
       if (!tool || tool.builtin || readGuardRequest(meta).dryRun) return undefined;
       const { rateLimitBucket: name } = getPolicy(tool);
-      const limit = limitOf(name);
+      const limit = findLimit(name);
       return limit && { ...limit, name: JSON.stringify([actor.id, name]) };
     }
   },
 });
 
-function limited({ tool, toolId }: Call, retryAfterMs: number): GatewayError {
+function rateLimited({ tool, toolId }: Call, retryAfterMs: number): GatewayError {
   const seconds = Math.ceil(retryAfterMs / 1000);
   const { riskLevel, rateLimitBucket } = tool ? getPolicy(tool) : { riskLevel: "high", rateLimitBucket: "" };
   return new GatewayError(

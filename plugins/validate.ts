@@ -1,17 +1,10 @@
-import {
-  type Call,
-  definePlugin,
-  GatewayError,
-  type MaybePromise,
-  type PluginFactory,
-  type Tool,
-} from "../core/mod.ts";
+import { type Call, definePlugin, GatewayError, type MaybePromise, type Tool } from "../core/mod.ts";
 import { getPolicy } from "../core/services/policy.ts";
-import { type LinearPattern, patternCompiler } from "./lib/pattern.ts";
+import { createPatternCompiler, type LinearPattern } from "./lib/pattern.ts";
 import { copySchema, type SchemaCopy } from "./lib/schema/copy.ts";
-import { SCHEMA_TOO_COMPLEX, SCHEMA_UNSUPPORTED, scanSchema } from "./lib/schema/scan.ts";
+import { SCHEMA_TOO_COMPLEX, SCHEMA_UNSUPPORTED, scanSchema } from "./lib/schema/schema.ts";
 
-export { SCHEMA_TOO_COMPLEX, SCHEMA_UNSUPPORTED } from "./lib/schema/scan.ts";
+export { SCHEMA_TOO_COMPLEX, SCHEMA_UNSUPPORTED } from "./lib/schema/schema.ts";
 
 interface Compiled {
   readonly copy: SchemaCopy;
@@ -20,27 +13,28 @@ interface Compiled {
 
 /**
  * Checks arguments against the tool's input schema before the tool sees them. A pattern that cannot be matched in
- * linear time is not checked, which is said once; by the judgement of the plugin `guard`, what may do harm is not called
- * at all then.
+ * linear time is not checked, which is reported once; a tool that the plugin `guard` rates as high-risk or destructive is
+ * not called then.
  */
-export const validate: PluginFactory<"validate"> = definePlugin({
+export const validate = definePlugin({
   name: "validate",
   uses: [],
+  errors: { SCHEMA_TOO_COMPLEX, SCHEMA_UNSUPPORTED },
   setup(gateway) {
     // A changed definition is a new object, so an outdated validator is never found, and goes with its tool.
     const compiled = new WeakMap<Tool, MaybePromise<Compiled>>();
-    const told = new WeakSet<Tool>();
+    const reported = new WeakSet<Tool>();
     return {
       validate(call) {
         const tool = call.tool as Tool;
-        const known = compiledOf(tool);
+        const known = getCompiled(tool);
         return known instanceof Promise
           ? known.then((made) => check(tool, made, call))
           : check(tool, known, call);
       },
     };
 
-    function compiledOf(tool: Tool): MaybePromise<Compiled> {
+    function getCompiled(tool: Tool): MaybePromise<Compiled> {
       const known = compiled.get(tool) ?? compile(tool);
       compiled.set(tool, known);
       if (known instanceof Promise) known.then((made) => compiled.set(tool, made)).catch(() => {});
@@ -48,7 +42,7 @@ export const validate: PluginFactory<"validate"> = definePlugin({
     }
 
     function check(tool: Tool, { copy, unchecked }: Compiled, call: Call): void {
-      if (unchecked.length > 0) consider(tool, unchecked);
+      if (unchecked.length > 0) checkRisk(tool, unchecked);
       const { valid, fault } = orExplain(tool, () => copy.check(call.args));
       if (valid) return;
       const path = fault?.instanceLocation.replace(/^#\/?/, "") ?? "";
@@ -61,7 +55,7 @@ export const validate: PluginFactory<"validate"> = definePlugin({
       );
     }
 
-    function consider(tool: Tool, unchecked: readonly string[]): void {
+    function checkRisk(tool: Tool, unchecked: readonly string[]): void {
       const { riskLevel } = getPolicy(tool);
       const patterns = unchecked.map((source) => JSON.stringify(source.slice(0, 100))).join(", ");
       const isJudged = tool.policy !== undefined;
@@ -71,8 +65,8 @@ export const validate: PluginFactory<"validate"> = definePlugin({
         { data: { tool: tool.id } },
       );
       if (isJudged && (riskLevel === "high" || riskLevel === "destructive")) throw error;
-      if (told.has(tool)) return;
-      told.add(tool);
+      if (reported.has(tool)) return;
+      reported.add(tool);
       gateway.report(error);
     }
   },
@@ -80,22 +74,21 @@ export const validate: PluginFactory<"validate"> = definePlugin({
 
 function compile(tool: Tool): MaybePromise<Compiled> {
   return orExplain(tool, () => {
-    const scan = scanSchema(tool.inputSchema);
-    if (scan.patterns.size === 0)
-      return { copy: copySchema(tool.inputSchema, new Map(), scan), unchecked: [] };
-    return patternCompiler().then((compiler) => {
+    const sources = scanSchema(tool.inputSchema);
+    if (sources.size === 0) return { copy: copySchema(tool.inputSchema, new Map(), sources), unchecked: [] };
+    return createPatternCompiler().then((compiler) => {
       const known = new Map<string, LinearPattern>();
-      for (const source of scan.patterns) {
+      for (const source of sources) {
         const pattern = compiler.compile(source);
         if (pattern) known.set(source, pattern);
       }
-      const unchecked = [...scan.patterns].filter((source) => !known.has(source));
-      return { copy: orExplain(tool, () => copySchema(tool.inputSchema, known, scan)), unchecked };
+      const unchecked = [...sources].filter((source) => !known.has(source));
+      return { copy: orExplain(tool, () => copySchema(tool.inputSchema, known, sources)), unchecked };
     });
   });
 }
 
-/** Does something with a schema, and says whose schema it was if that fails. */
+/** Runs work on a schema. If it throws, the error names the tool of the schema. */
 function orExplain<T>(tool: Tool, work: () => T): T {
   try {
     return work();

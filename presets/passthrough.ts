@@ -3,14 +3,24 @@ import { audit } from "../plugins/audit/mod.ts";
 import { relay } from "../plugins/relay/mod.ts";
 import { timeout } from "../plugins/timeout.ts";
 import { validate } from "../plugins/validate.ts";
-import { servers } from "./_servers.ts";
+import { createBasePlugins } from "./shared/base.ts";
 
 /**
- * No meta-tools: the agent sees the tools of every server themselves, and their results as they are, and so their
- * resources and prompts. Large results are not cut: their clients know the output schemas, and insist on them. Lists
- * have the order of the definitions of the servers, and within each the server's own, so that they stay the same.
+ * Preset without meta-tools: the agent sees the tools, resources and prompts of every server as they are. Large results
+ * are not cut, since clients check them against the output schemas. Lists keep the order of the server entries, and
+ * within a server its own order, so that they stay the same.
+ *
+ * @example
+ * ```ts
+ * import { createGateway } from "toolpipe";
+ * import { passthrough } from "toolpipe/presets/passthrough";
+ *
+ * const gateway = await createGateway({ preset: passthrough });
+ * console.log(gateway.tools.map(({ id }) => id));
+ * await gateway.close();
+ * ```
  */
 export const passthrough: Preset = definePreset({
   name: "passthrough",
-  plugins: [audit(), ...servers(), relay(), validate(), timeout()],
+  plugins: [audit(), ...createBasePlugins(), relay(), validate(), timeout()],
 });

@@ -2,11 +2,12 @@ import { Buffer } from "node:buffer";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect } from "vitest";
-import { installationKey, paramsHasher } from "../plugins/audit/key.ts";
+import { createHasher, installationKey } from "../plugins/audit/key.ts";
 import { verifyAudit } from "../plugins/audit/mod.ts";
-import { type ChargeOrder, paramsOf, SECRET, type Shop } from "./_paystack.ts";
+import { canonicalJson } from "../plugins/lib/hash.ts";
+import { type ChargeOrder, createParams, SECRET, type Shop } from "./_paystack.ts";
 
-/** Where the gateways of a shop keep their audit. */
+/** The folder in which the gateways of a shop keep their audit. */
 export function auditFolder({ home }: Shop): string {
   return join(home, "state", "audit");
 }
@@ -36,7 +37,7 @@ export async function expectAudited(shop: Shop, orders: readonly ChargeOrder[]):
   );
   for (const order of orders) {
     if ((await shop.ledger.chargesOf(order.order)) === 0) continue;
-    expect(intents, order.order).toContain(paramsHasher(key)(paramsOf(order)));
+    expect(intents, order.order).toContain(createHasher(key)(canonicalJson(createParams(order))));
   }
 }
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import type { ChargeOrder, Executed, Shop } from "./_paystack.ts";
 
-/** Waits until it is time, with the calls that are under way. */
+/** Waits for the moment, while calls are pending. */
 export type Moment = (orders: readonly ChargeOrder[], calls: readonly Promise<Executed>[]) => Promise<void>;
 
 /**
@@ -12,12 +12,12 @@ export type Moment = (orders: readonly ChargeOrder[], calls: readonly Promise<Ex
  * for before the calls are made.
  */
 export async function nextMoment(round: number, shop: Shop): Promise<Moment> {
-  const keys = await keysIn(shop);
+  const keys = await countKeys(shop);
   const boundaries: readonly ((names: readonly string[], calls: readonly Promise<unknown>[]) => unknown)[] = [
     // They may not even have arrived.
     () => pause(Math.random() * 30),
     async () => {
-      while ((await keysIn(shop)) === keys) await pause(1);
+      while ((await countKeys(shop)) === keys) await pause(1);
     },
     (names) => shop.ledger.until("received", names),
     (names) => shop.ledger.until("charged", names),
@@ -31,7 +31,7 @@ export async function nextMoment(round: number, shop: Shop): Promise<Moment> {
 }
 
 /** How many keys the gateways of a shop have written down. */
-async function keysIn({ home }: Shop): Promise<number> {
+async function countKeys({ home }: Shop): Promise<number> {
   const folder = join(home, "state", "store", "idempotency", "keys");
   return existsSync(folder) ? (await readdir(folder)).length : 0;
 }

@@ -11,7 +11,7 @@ import type { JsonObject } from "../core/mod.ts";
 import { startServe } from "./support/start-serve.ts";
 import { temporaryFolder, writeFiles } from "./support/temporary-folder.ts";
 
-/** What must never be seen anywhere. */
+/** Secrets that must never appear anywhere. */
 export const SECRET = "sk_test_canary_4eC39HqLyjWDarjtT1zdp7dc";
 
 const fixtures = fileURLToPath(new URL("./fixtures/paystack/", import.meta.url));
@@ -25,7 +25,7 @@ export interface LedgerEntry extends JsonObject {
 /** The ledger, which outlives every gateway. */
 export interface Ledger {
   readonly url: string;
-  /** What is in its file. */
+  /** The content of its file. */
   entries(): Promise<readonly LedgerEntry[]>;
   /** How often an order was charged. */
   chargesOf(order: string): Promise<number>;
@@ -33,7 +33,7 @@ export interface Ledger {
   until(event: LedgerEntry["event"], orders: readonly string[]): Promise<void>;
 }
 
-/** What a charge is for, and how the ledger goes about it. */
+/** The order of a charge, and how the ledger handles it. */
 export interface ChargeOrder {
   readonly order: string;
   readonly amount?: number;
@@ -43,7 +43,7 @@ export interface ChargeOrder {
   readonly drop?: "charge" | "answer";
 }
 
-/** What `gateway.execute` answers. */
+/** The answer of `gateway.execute`. */
 export interface Executed extends JsonObject {
   readonly success: boolean;
   readonly data?: JsonObject;
@@ -55,7 +55,7 @@ export interface Executed extends JsonObject {
 export interface Running {
   readonly origin: string;
   readonly client: Client;
-  /** What a tool answered, as JSON. */
+  /** The answer of a tool, as JSON. */
   call(tool: string, args: object): Promise<JsonObject>;
   /** Executes an operation. */
   execute(tool: string, params: object, options?: object): Promise<Executed>;
@@ -65,10 +65,10 @@ export interface Running {
   kill(): Promise<void>;
 }
 
-/** A shop: a ledger, and a folder in which all its gateways keep what they remember. */
+/** A shop: a ledger, and a folder in which all its gateways keep their state. */
 export interface Shop {
   readonly ledger: Ledger;
-  /** Where its gateways keep their state and their audit. */
+  /** The folder in which its gateways keep their state and their audit. */
   readonly home: string;
   readonly configFile: string;
   /** Starts a gateway. */
@@ -125,13 +125,13 @@ export async function openShop(more: Readonly<JsonObject> = {}): Promise<Shop> {
         charge: (order, idempotency_key) =>
           execute(
             "paystack:charge-authorization",
-            paramsOf(order),
+            createParams(order),
             idempotency_key === undefined ? {} : { idempotency_key },
           ),
         async kill() {
           serving.child.kill("SIGKILL");
           await serving.exit;
-          // What had been answered by then has arrived; nothing else ever will.
+          // All answers sent by then have arrived; no other answer ever will.
           await client.close();
         },
       };
@@ -140,7 +140,7 @@ export async function openShop(more: Readonly<JsonObject> = {}): Promise<Shop> {
 }
 
 /** The parameters of a charge. */
-export function paramsOf({ amount = 500_000, ...metadata }: ChargeOrder): JsonObject {
+export function createParams({ amount = 500_000, ...metadata }: ChargeOrder): JsonObject {
   return {
     email: "customer@example.com",
     amount,

@@ -3,8 +3,15 @@ import { join } from "node:path";
 import { Redis } from "ioredis";
 import { onTestFinished } from "vitest";
 import type { JsonObject } from "../core/mod.ts";
-import { type ChargeOrder, type Executed, openShop, paramsOf, type Running, type Shop } from "./_paystack.ts";
-import { askModern, messagesOf } from "./plugins/serve/_http.ts";
+import {
+  type ChargeOrder,
+  createParams,
+  type Executed,
+  openShop,
+  type Running,
+  type Shop,
+} from "./_paystack.ts";
+import { askModern, streamMessages } from "./plugins/serve/_http.ts";
 import { startRedis, type TestRedis } from "./support/redis.ts";
 import { roundRobin } from "./support/round-robin.ts";
 
@@ -14,9 +21,9 @@ export interface TestReplicas {
   readonly redis: TestRedis;
   readonly admin: Redis;
   readonly running: readonly Running[];
-  /** Where each keeps what is its own. */
+  /** The home folder of each replica. */
   readonly homes: readonly string[];
-  /** What stands before them. */
+  /** The load balancer. */
   readonly url: string;
   /** Executes an operation on whichever of them is next; rejects where that ends meanwhile. */
   execute(tool: string, params: object, options?: object): Promise<Executed>;
@@ -49,7 +56,7 @@ export async function openReplicas(count: number, more: Readonly<JsonObject> = {
     const given = { name: "gateway.execute", arguments: { tool_id, params, options } };
     const response = await askModern(url, "tools/call", given);
     let last: JsonObject = {};
-    for await (const message of messagesOf(response)) last = message;
+    for await (const message of streamMessages(response)) last = message;
     const { content } = last["result"] as { content: { text: string }[] };
     return JSON.parse(content[0]?.text ?? "") as Executed;
   };
@@ -62,6 +69,6 @@ export async function openReplicas(count: number, more: Readonly<JsonObject> = {
     url,
     execute,
     charge: (order, idempotency_key) =>
-      execute("paystack:charge-authorization", paramsOf(order), { idempotency_key }),
+      execute("paystack:charge-authorization", createParams(order), { idempotency_key }),
   };
 }

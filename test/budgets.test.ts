@@ -1,22 +1,22 @@
 import fc from "fast-check";
 import { encode } from "gpt-tokenizer/encoding/o200k_base";
 import { describe, expect, test } from "vitest";
-import { identifierFault, lookOf } from "../core/identifiers.ts";
+import { findIdentifierFault, toSkeleton } from "../core/catalog.ts";
 import type { Gateway, JsonObject } from "../core/mod.ts";
 import { estimateTokens } from "../plugins/lib/tokens.ts";
-import { detailsOf } from "../presets/anygpt/details.ts";
-import { describeTools, instructions } from "../presets/anygpt/mod.ts";
+import { toToolDetails } from "../presets/anygpt/details.ts";
+import { describeAnygptTools, writeAnygptInstructions } from "../presets/anygpt/mod.ts";
 import { realCatalog, realQueries } from "./plugins/types/_real-catalog.ts";
 import { openCatalog, sampleCatalog } from "./presets/_anygpt-catalog.ts";
-import { textOf } from "./support/failure.ts";
+import { readText } from "./support/failure.ts";
 
 const isReal = realCatalog().length > 0;
 const catalog = isReal ? realCatalog() : sampleCatalog;
 const tokens = (text: string): number => encode(text).length;
 
 /** The list as a client receives it. */
-function listOf(gateway: Gateway): string {
-  const tools = describeTools(gateway).map(({ name, description, inputSchema, annotations }) => ({
+function listTools(gateway: Gateway): string {
+  const tools = describeAnygptTools(gateway).map(({ name, description, inputSchema, annotations }) => ({
     name,
     description,
     inputSchema,
@@ -26,7 +26,7 @@ function listOf(gateway: Gateway): string {
 }
 
 async function ask(gateway: Gateway, tool: string, args: object): Promise<string> {
-  return textOf(await gateway.run({ tool: `anygpt:${tool}`, args }));
+  return readText(await gateway.run({ tool: `anygpt:${tool}`, args }));
 }
 
 /** The value that so much of a list is not above. */
@@ -37,39 +37,39 @@ function percentile(values: readonly number[], share: number): number {
 
 test("the whole list of tools takes at most 400 tokens", async () => {
   const gateway = await openCatalog(catalog);
-  const list = listOf(gateway);
+  const list = listTools(gateway);
   expect(list).toContain(`${gateway.catalog.tools().length} tools`);
   expect(tokens(list)).toBeLessThanOrEqual(400);
 });
 
-test("the list and the instructions stay within their tokens whatever servers are called", async () => {
+test("the list and the writeAnygptInstructions stay within their tokens whatever servers are called", async () => {
   const id = fc.oneof(
     fc.string({ minLength: 1, maxLength: 80, unit: "binary" }),
     fc.stringMatching(/^[\w-]{1,60}$/),
   );
   const ids = fc.uniqueArray(
-    id.filter((name) => !name.includes(":") && name !== "anygpt" && identifierFault(name) === undefined),
+    id.filter((name) => !name.includes(":") && name !== "anygpt" && findIdentifierFault(name) === undefined),
     // Two that look the same could not be told apart, so the second is refused.
-    { maxLength: 30, selector: lookOf },
+    { maxLength: 30, selector: toSkeleton },
   );
   await fc.assert(
     fc.asyncProperty(ids, async (names) => {
       const gateway = await openCatalog(names.map((server) => ({ server, name: "t", inputSchema: {} })));
-      expect(tokens(listOf(gateway))).toBeLessThanOrEqual(400);
-      expect(tokens(instructions(gateway))).toBeLessThanOrEqual(200);
+      expect(tokens(listTools(gateway))).toBeLessThanOrEqual(400);
+      expect(tokens(writeAnygptInstructions(gateway))).toBeLessThanOrEqual(200);
       await gateway.close();
     }),
     { numRuns: 25 },
   );
 });
 
-test("instructions take at most 200 tokens", async () => {
+test("writeAnygptInstructions take at most 200 tokens", async () => {
   const gateway = await openCatalog(catalog);
-  expect(tokens(instructions(gateway))).toBeLessThanOrEqual(200);
+  expect(tokens(writeAnygptInstructions(gateway))).toBeLessThanOrEqual(200);
 });
 
 describe("a search", () => {
-  // What people asked for, and what tools say of themselves.
+  // Queries that people sent, and descriptions that tools have.
   const queries = [
     ...realQueries(),
     ...catalog.flatMap(({ name, description = "" }, index) =>
@@ -77,7 +77,7 @@ describe("a search", () => {
     ),
   ];
 
-  test("is packed to 200 tokens, and uses most of them where there is more to show", async () => {
+  test("is packed to 200 tokens, and uses most of them where it does not fit", async () => {
     const gateway = await openCatalog(catalog);
     const taken: number[] = [];
     for (const query of queries) {
@@ -110,7 +110,7 @@ describe("the details of a tool", () => {
       ratios.push(tokens(text) / estimateTokens(text));
     }
     expect(percentile(taken, 0.5)).toBeLessThanOrEqual(100);
-    // What they are shortened by is an estimate, so that must hold.
+    // Descriptions are shortened by an estimate, so the estimate must hold.
     expect(percentile(ratios, 0.99)).toBeLessThanOrEqual(1.02);
     expect(percentile(ratios, 0.5)).toBeGreaterThan(0.85);
   }, 60_000);
@@ -121,7 +121,7 @@ describe("the details of a tool", () => {
       .filter((_, index) => index % 10 === 0 || !isReal);
     const [signature, parameters, schema] = (["signature", "parameters", "schema"] as const).map((style) =>
       percentile(
-        tools.map((tool) => tokens(JSON.stringify(detailsOf(tool, style, 105)))),
+        tools.map((tool) => tokens(JSON.stringify(toToolDetails(tool, style, 105)))),
         0.9,
       ),
     );
@@ -131,7 +131,7 @@ describe("the details of a tool", () => {
 });
 
 describe("the estimate of tokens", () => {
-  test("holds for text of any script", () => {
+  test("holds for strings of any script", () => {
     const texts = [
       "Создать новую задачу в репозитории и назначить её пользователю",
       "リポジトリに新しい課題を作成し、担当者を割り当てます",

@@ -30,7 +30,7 @@ test.each(Object.entries(bin))(
   },
 );
 
-test("what is joined asks for nothing that is not among our own dependencies", async () => {
+test("bundled files import only declared dependencies", async () => {
   const chunks = (await readdir(join(root, "dist", "chunks"))).filter((name) => name.endsWith(".js"));
   const allowed = new Set([...Object.keys(dependencies), ...Object.keys(peerDependencies)]);
   const foreign = new Set<string>();
@@ -40,12 +40,12 @@ test("what is joined asks for nothing that is not among our own dependencies", a
       foreign.add(from);
     for (const [, from = ""] of text.matchAll(/\bimport\("([^."][^"]*)"\)/g)) foreign.add(from);
   }
-  const nameOf = (from: string): string =>
+  const getName = (from: string): string =>
     from
       .split("/")
       .slice(0, from.startsWith("@") ? 2 : 1)
       .join("/");
-  const missing = [...foreign].filter((from) => !isBuiltin(from) && !allowed.has(nameOf(from)));
+  const missing = [...foreign].filter((from) => !isBuiltin(from) && !allowed.has(getName(from)));
   expect(foreign.size).toBeGreaterThan(5);
-  expect(missing.filter((from) => nameOf(from) !== "toolpipe")).toEqual([]);
+  expect(missing.filter((from) => getName(from) !== "toolpipe")).toEqual([]);
 });

@@ -57,7 +57,7 @@ createInterface(process.stdin).on("line", (line) => {
 });
 `;
 
-/** The same over HTTP, as an MCP server and as an API. */
+/** Leaks every secret over HTTP, as an MCP server and as an API. */
 function leak(request: IncomingMessage, response: ServerResponse): void {
   let body = "";
   request.on("data", (chunk) => {
@@ -132,7 +132,7 @@ describe("a secret in arguments, variables, headers, an address or the error of 
     vi.stubEnv("CANARY_HEADER", canary("header"));
     vi.stubEnv("INHERITED_SECRET", canary("inherited"));
     onTestFinished(() => void vi.unstubAllEnvs());
-    const { spans, figures } = registerSdk();
+    const { spans, measurements } = registerSdk();
     const lines: string[] = [];
     const errors: GatewayError[] = [];
     const listener: Plugin = {
@@ -146,7 +146,7 @@ describe("a secret in arguments, variables, headers, an address or the error of 
       return { command: own.command, args: own.args, env };
     };
     const remote = (path: string): JsonObject => ({
-      url: `http://somebody:${canary("user")}@${host}${path}?key=${canary("url")}`,
+      url: `http://user:${canary("user")}@${host}${path}?key=${canary("url")}`,
       headers: { "X-Api-Key": "${CANARY_HEADER}" },
     });
     const token = canary("token");
@@ -228,8 +228,8 @@ describe("a secret in arguments, variables, headers, an address or the error of 
       statuses: JSON.stringify(statuses),
       metrics: await read("metrics"),
       data: await read("dashboard/data"),
-      spans: JSON.stringify([spans, figures]),
-      page: hasChromium ? await pageOf(origin.href, token) : "",
+      spans: JSON.stringify([spans, measurements]),
+      page: hasChromium ? await fetchPage(origin.href, token) : "",
     };
     await server.close({ drainMs: 1_000 });
     const files = await readdir(join(folder, "audit"));
@@ -239,7 +239,7 @@ describe("a secret in arguments, variables, headers, an address or the error of 
     expect(seen["logs"]).toContain("program:error");
     for (const place of places) {
       const secret = canary(place);
-      const base64 = [secret, `somebody:${secret}`].map((text) => Buffer.from(text).toString("base64"));
+      const base64 = [secret, `user:${secret}`].map((text) => Buffer.from(text).toString("base64"));
       const forms = [secret, ...base64, encodeURIComponent(secret)];
       for (const [where, text] of Object.entries(seen)) {
         for (const form of forms) {
@@ -252,8 +252,8 @@ describe("a secret in arguments, variables, headers, an address or the error of 
   });
 });
 
-/** All that somebody sees who has signed in. */
-async function pageOf(url: string, token: string): Promise<string> {
+/** Everything that a signed-in user sees. */
+async function fetchPage(url: string, token: string): Promise<string> {
   const browser = await startBrowser();
   try {
     const page = await openPage(browser, url, { refused: [401] });

@@ -79,9 +79,9 @@ describe("the commands of a deployment", () => {
     const [name = "", ...given] = args;
     const { stdout, code } = await runMain([name, "--help"]);
     expect([name, code]).toEqual(["serve", 0]);
-    const flags = given.flatMap((arg) => /^--[\w-]+/.exec(arg) ?? []);
-    expect(flags).toContain("--http");
-    expect(flags.filter((flag) => !stdout.includes(flag))).toEqual([]);
+    const options = given.flatMap((arg) => /^--[\w-]+/.exec(arg) ?? []);
+    expect(options).toContain("--http");
+    expect(options.filter((option) => !stdout.includes(option))).toEqual([]);
     expect(args.join(" ")).toMatch(new RegExp(`--http[= ]${PORT}\\b`));
     expect(args.join(" ")).toMatch(/--config[= ]\/etc\/toolpipe\/toolpipe\.config\.yaml$/);
   });
@@ -106,7 +106,7 @@ describe("the commands of a deployment", () => {
 });
 
 describe("the config of a deployment", () => {
-  test("is one, is the same everywhere, and brings what is asked for", async () => {
+  test("is one config, equal everywhere, with the expected plugins", async () => {
     const { data } = parts.get("ConfigMap") as { data: Record<string, string> };
     expect(data["toolpipe.config.yaml"]).toBe(read(configFile));
     const { preset, plugins = [] } = await deployed();
@@ -115,7 +115,7 @@ describe("the config of a deployment", () => {
     expect(names.length).toBe(new Set(names).size);
   });
 
-  test("lets nobody in until somebody is named, and answers whoever watches over it", async () => {
+  test("refuses every caller until a token is configured, and answers health probes", async () => {
     const server = await serveHttp(await deployed(), { host: "0.0.0.0" });
     onTestFinished(() => server.close({ drainMs: 0 }));
     const origin = `http://127.0.0.1:${new URL(server.url).port}`;
@@ -205,7 +205,7 @@ describe("a deployment gives away no more than it must", () => {
   );
 });
 
-test("whatever ends a gateway waits until its calls are over", () => {
+test("every stop timeout covers the pending calls", () => {
   const seconds = [
     ...replicas.map(([, service]) => service.stop_grace_period),
     pod["terminationGracePeriodSeconds"],

@@ -20,7 +20,7 @@ const rows: readonly Row[] = read("faults.md")
   });
 
 /** How the titles of the tests begin that are run, as far as they name a fault. */
-function namedIn(source: string): string[] {
+function listNames(source: string): string[] {
   const titles = source.matchAll(/(\.(?:skip|todo|fails))?\(\s*["'`]((?:fault \d+|extra): ?[^"'`\n]*)/g);
   return [...titles].flatMap(([, isLeftOut, title = ""]) => (isLeftOut ? [] : [title]));
 }
@@ -33,7 +33,7 @@ test("the table has every fault once", () => {
 
 describe("every row is tested in the files that it names", () => {
   test.each(rows)("$name", ({ name, files }) => {
-    const without = files.filter((file) => !namedIn(read(file)).some((title) => title.startsWith(name)));
+    const without = files.filter((file) => !listNames(read(file)).some((title) => title.startsWith(name)));
     expect(without).toEqual([]);
   });
 });
@@ -43,7 +43,7 @@ test("no test names a fault that is not in the table", () => {
     (file) => file.endsWith(".ts") && !file.endsWith("faults.test.ts"),
   );
   const unknown = sources.flatMap((file) =>
-    namedIn(read(file)).filter(
+    listNames(read(file)).filter(
       (title) => title.startsWith("fault ") && !rows.some(({ name }) => title.startsWith(name)),
     ),
   );
@@ -52,5 +52,5 @@ test("no test names a fault that is not in the table", () => {
 
 test("a test that is left out does not count", () => {
   const source = 'test.skip("fault 1: a", f); test.todo("fault 2: b"); test.each([[1]])("fault 3: c", f);';
-  expect(namedIn(source)).toEqual(["fault 3: c"]);
+  expect(listNames(source)).toEqual(["fault 3: c"]);
 });

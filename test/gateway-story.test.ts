@@ -1,11 +1,18 @@
 import { describe, expect, test } from "vitest";
-import { type ChargeOrder, type Executed, openShop, paramsOf, type Running, type Shop } from "./_paystack.ts";
+import {
+  type ChargeOrder,
+  createParams,
+  type Executed,
+  openShop,
+  type Running,
+  type Shop,
+} from "./_paystack.ts";
 import { auditFolder, expectAudited, expectNoSecret } from "./_paystack-checks.ts";
 import { nextMoment } from "./_paystack-moments.ts";
 import { runCli } from "./support/run-cli.ts";
 
 const CHARGE = "paystack:charge-authorization";
-/** How often the gateway is killed, with several charges under way each time; `KILLS=200` takes minutes. */
+/** How often the gateway is killed, with several pending charges each time; `KILLS=200` takes minutes. */
 const KILLS = Number(process.env["KILLS"] ?? 10);
 /** How many charges those are. */
 const AT_ONCE = 4;
@@ -43,13 +50,13 @@ test("an agent charges a saved card, once, and whatever it does wrong is refused
       suggestion: expect.stringContaining("idempotency_key"),
     },
   });
-  const { email: _, ...incomplete } = paramsOf(order);
+  const { email: _, ...incomplete } = createParams(order);
   const options = { idempotency_key: key };
   expect(await gateway.execute(CHARGE, incomplete, options)).toMatchObject({
     error: { code: "INVALID_ARGUMENTS" },
   });
-  const shown = await gateway.execute(CHARGE, paramsOf(order), { dry_run: true });
-  expect(shown).toMatchObject({
+  const preview = await gateway.execute(CHARGE, createParams(order), { dry_run: true });
+  expect(preview).toMatchObject({
     success: true,
     data: {
       dry_run: true,
@@ -57,7 +64,7 @@ test("an agent charges a saved card, once, and whatever it does wrong is refused
         method: "POST",
         url: `${ledger.url}/transaction/charge_authorization`,
         headers: { authorization: "Bearer ***" },
-        body: paramsOf(order),
+        body: createParams(order),
       },
     },
     meta: { via: "dry run" },
@@ -103,7 +110,7 @@ test("a card that is declined, a parameter the API refuses and a wrong secret ar
     shop.open(),
     shop.open({ PAYSTACK_SECRET_KEY: "sk_wrong" }),
   ]);
-  const params = paramsOf({ order: "hat" });
+  const params = createParams({ order: "hat" });
   const charge = (more: object, idempotency_key: string): Promise<Executed> =>
     gateway.execute(CHARGE, { ...params, ...more }, { idempotency_key });
   expect(await charge({ authorization_code: "AUTH_declined" }, "order-hat-1")).toMatchObject({
@@ -133,7 +140,7 @@ test("a card that is declined, a parameter the API refuses and a wrong secret ar
   await expectNoSecret(shop);
 }, 60_000);
 
-test("what cannot be undone is done once somebody has said yes", async () => {
+test("runs a destructive call only after the user confirmed it", async () => {
   const shop = await openShop();
   const gateway = await shop.open();
   const remove = (options?: object): Promise<Executed> =>
@@ -167,7 +174,7 @@ test("a program without MCP charges over REST, under the header Idempotency-Key"
     const response = await fetch(`${origin}/api/adapters/paystack/tools/charge-authorization`, {
       method: "POST",
       headers: { "content-type": "application/json", ...(key !== undefined && { "idempotency-key": key }) },
-      body: JSON.stringify({ ...paramsOf(order), ...more }),
+      body: JSON.stringify({ ...createParams(order), ...more }),
     });
     return { status: response.status, body: (await response.json()) as Executed };
   };
@@ -226,41 +233,41 @@ describe("a gateway that is killed", () => {
       success: false,
       error: { code: "OUTCOME_UNKNOWN", retryable: false, suggestion: expect.stringContaining("Find out") },
     };
-    const done = await killed.charge(answered, keyFor(answered));
+    const done = await killed.charge(answered, createKey(answered));
     for (const order of [cutOff, cutShort]) {
-      expect(await killed.charge(order, keyFor(order)), "a lost connection is one, too").toMatchObject(
+      expect(await killed.charge(order, createKey(order)), "a lost connection is one, too").toMatchObject(
         unknown,
       );
     }
     const lost = [uncharged, unanswered].map((order) =>
-      killed.charge(order, keyFor(order)).catch(() => undefined),
+      killed.charge(order, createKey(order)).catch(() => undefined),
     );
     await ledger.until("received", ["uncharged"]);
     await ledger.until("charged", ["unanswered"]);
     expect(await ledger.chargesOf("uncharged")).toBe(0);
     await killed.kill();
     expect(await Promise.all(lost)).toEqual([undefined, undefined]);
-    // The request had been sent: that nobody waits for its answer any more keeps no bank from charging the card.
+    // The request had been sent: a caller that stops waiting does not keep the bank from charging the card.
     await ledger.until("charged", ["uncharged"]);
 
     const gateway = await shop.open();
-    expect(await gateway.charge(answered, keyFor(answered))).toMatchObject({
+    expect(await gateway.charge(answered, createKey(answered))).toMatchObject({
       data: done.data,
       meta: { via: "replay" },
     });
     for (const order of [uncharged, unanswered, cutOff, cutShort, uncharged]) {
-      expect(await gateway.charge(order, keyFor(order))).toMatchObject(unknown);
+      expect(await gateway.charge(order, createKey(order))).toMatchObject(unknown);
     }
-    expect(await gateway.charge({ ...unanswered, amount: 1 }, keyFor(unanswered))).toMatchObject({
+    expect(await gateway.charge({ ...unanswered, amount: 1 }, createKey(unanswered))).toMatchObject({
       error: { code: "IDEMPOTENCY_MISMATCH" },
     });
-    const fresh = await gateway.charge(unsent, keyFor(unsent));
+    const fresh = await gateway.charge(unsent, createKey(unsent));
     expect([fresh.success, fresh.meta?.via]).toEqual([true, undefined]);
     for (const { order } of [answered, uncharged, unanswered, unsent, cutShort]) {
       expect(await ledger.chargesOf(order), order).toBe(1);
     }
     expect(await ledger.chargesOf("cut-off")).toBe(0);
-    // What is unknown to the gateway can be found out, as its refusal says.
+    // An unknown outcome can be looked up, as the refusal explains.
     const list = await gateway.execute("paystack:list-transactions", {});
     expect((list.data as { data: unknown[] }).data).toHaveLength(5);
     await expectNoSecret(shop);
@@ -284,13 +291,13 @@ describe("a gateway that is killed", () => {
           }),
         );
         const isTime = await nextMoment(round, shop);
-        const calls = orders.map((order) => gateway.charge(order, keyFor(order)));
+        const calls = orders.map((order) => gateway.charge(order, createKey(order)));
         const settled = Promise.allSettled(calls);
         await isTime(orders, calls);
         await gateway.kill();
         const before = await settled;
         gateway = await shop.open();
-        const after = await Promise.all(orders.map((order) => gateway.charge(order, keyFor(order))));
+        const after = await Promise.all(orders.map((order) => gateway.charge(order, createKey(order))));
         for (const [index, order] of orders.entries()) {
           const call = before[index];
           const answer = after[index] as Executed;
@@ -304,10 +311,10 @@ describe("a gateway that is killed", () => {
           expect(answer, seen).toMatchObject({ data: call.value.data, meta: { via: "replay" } });
         }
       }
-      // What the ledger had received by then has been charged by now, and what is done or unknown stays so.
-      await expect.poll(() => underWay(shop), { timeout: 15_000 }).toEqual([]);
+      // The ledger has charged all that it had received; done and unknown outcomes do not change.
+      await expect.poll(() => readPending(shop), { timeout: 15_000 }).toEqual([]);
       for (const [order, answer] of last) {
-        const again = await gateway.charge(order, keyFor(order));
+        const again = await gateway.charge(order, createKey(order));
         const seen = JSON.stringify({ order, answer, again });
         expect([again.success, again.error?.code], seen).toEqual([answer.success, answer.error?.code]);
         if (again.success) expect([again.data, again.meta?.via], seen).toEqual([answer.data, "replay"]);
@@ -322,12 +329,12 @@ describe("a gateway that is killed", () => {
 });
 
 /** The orders that the ledger has received and not charged. */
-async function underWay({ ledger }: Shop): Promise<readonly unknown[]> {
+async function readPending({ ledger }: Shop): Promise<readonly unknown[]> {
   const entries = await ledger.entries();
   const charged = new Set(entries.flatMap(({ event, order }) => (event === "charged" ? [order] : [])));
   return entries.filter(({ event, order }) => event === "received" && !charged.has(order));
 }
 
-function keyFor({ order }: ChargeOrder): string {
+function createKey({ order }: ChargeOrder): string {
   return `key-for-${order}`;
 }

@@ -1,35 +1,13 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { findOffences } from "./support/layer-rules.ts";
 import { readSource, readSources, type SourceFile } from "./support/source-graph.ts";
 
-// The layers of ARCHITECTURE.md: core, plugins, composition roots. While the sources are being sorted, imports.json says
-// how often each rule is still broken. The numbers only fall: `LOWER=1 npx vitest run test/imports.test.ts` writes them.
-const root = fileURLToPath(new URL("../", import.meta.url));
-const table = fileURLToPath(new URL("./imports.json", import.meta.url));
-const limits: Record<string, number> = existsSync(table) ? JSON.parse(readFileSync(table, "utf8")) : {};
+// The layers of ARCHITECTURE.md: core, plugins, composition roots.
+const offences = Object.entries(findOffences(readSources(fileURLToPath(new URL("../", import.meta.url)))));
 
-const offences = Object.entries(findOffences(readSources(root)));
-
-if (process.env["LOWER"]) {
-  const lowered = offences
-    .map(([rule, found]) => [rule, Math.min(found.length, limits[rule] ?? 0)] as const)
-    .filter(([, count]) => count > 0);
-  writeFileSync(table, `${JSON.stringify(Object.fromEntries(lowered), undefined, 2)}\n`);
-}
-
-test.each(offences)("%s", (rule, found) => {
-  const limit = limits[rule] ?? 0;
-  const now = `${found.length} places break it, and test/imports.json allows ${limit}`;
-  expect(found.length, `${now}:\n  ${found.join("\n  ")}\n`).toBeLessThanOrEqual(limit);
-  if (process.env["LOWER"]) return;
-  expect(found.length, `${now}: lower the number (LOWER=1 npx vitest run test/imports.test.ts).`).toBe(limit);
-});
-
-test("imports.json names no rule that is gone", () => {
-  const rules = offences.map(([rule]) => rule);
-  expect(Object.keys(limits).filter((rule) => !rules.includes(rule))).toEqual([]);
+test.each(offences)("%s", (_rule, found) => {
+  expect(found).toEqual([]);
 });
 
 describe("the reader of imports", () => {

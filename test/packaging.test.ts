@@ -21,7 +21,7 @@ const node = JSON.parse(read("package.json")) as {
   readonly bin: Readonly<Record<string, string>>;
   readonly files: readonly string[];
   readonly dependencies: Readonly<Record<string, string>>;
-  /** Loaded only where somebody uses what needs them. */
+  /** Loaded only by the features that need them. */
   readonly peerDependencies: Readonly<Record<string, string>>;
 };
 const deno = JSON.parse(read("deno.json")) as {
@@ -113,7 +113,7 @@ test.each(Object.entries(node.bin))(
 const importPattern =
   /^\s*(?:import|export)\s+(type\s+)?(?:[^"';]*?\sfrom\s+)?"([^"]+)"|\bimport\(\s*"([^"]+)"\s*\)/gm;
 
-/** What a source imports at run time. */
+/** Returns the modules that a source imports at run time. */
 function imports(source: string): string[] {
   return [...withoutComments(source).matchAll(importPattern)]
     .filter(([, typeOnly]) => !typeOnly)
@@ -166,10 +166,10 @@ function reexports(file: string): { name: string; from: string }[] {
   );
 }
 
-/** Where a name is declared that may be handed on from file to file. */
-function declaredIn(file: string, name: string): string {
+/** Returns the file that declares a name, through re-exports. */
+function findDeclaration(file: string, name: string): string {
   const next = reexports(file).find((each) => each.name === name);
-  return next ? declaredIn(next.from, name) : file;
+  return next ? findDeclaration(next.from, name) : file;
 }
 
 test.each(Object.values(deno.exports).map((file) => file.replace("./", "")))(
@@ -184,8 +184,9 @@ test.each(Object.values(deno.exports).map((file) => file.replace("./", "")))(
     expect(symbols).not.toEqual([]);
     const undocumented = symbols.filter(({ name, from }) => {
       const declaration = `export (?:declare )?(?:abstract )?(?:async )?(?:const|let|function|class|interface|type) ${name}\\b`;
-      // A comment for the linter may stand between the two.
-      return !new RegExp(`\\*/\\n(?:// .*\\n)*${declaration}`).test(read(declaredIn(from, name)));
+      // A comment for the linter may stand between the two. An error kind has its description as data.
+      const documented = `\\*/\\n(?:// .*\\n)*${declaration}|const ${name}: ErrorKind = defineError\\([^}]*\\bdescription:`;
+      return !new RegExp(documented).test(read(findDeclaration(from, name)));
     });
     expect(undocumented).toEqual([]);
   },

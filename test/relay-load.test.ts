@@ -9,10 +9,10 @@ import { retry } from "../plugins/retry/mod.ts";
 import { anygpt } from "../presets/anygpt/mod.ts";
 import { passthrough } from "../presets/passthrough.ts";
 import { until } from "./plugins/upstreams/_fixtures.ts";
-import { clientOf, fixtureServer, type TestClient, textIn } from "./presets/_passthrough.ts";
+import { fixtureServer, openClient, readText, type TestClient } from "./presets/_passthrough.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
 
-const PATIENCE_MS = 120_000;
+const TIMEOUT_MS = 120_000;
 const CALLERS = Array.from({ length: 32 }, (_, caller) => caller);
 const loadServer = fileURLToPath(new URL("./fixtures/load-server.mjs", import.meta.url));
 
@@ -22,19 +22,19 @@ type CallTool = (name: string, text?: string, onProgress?: (step: number) => voi
 interface Loaded {
   readonly client: TestClient;
   readonly call: CallTool;
-  /** What the server has begun to do, in order. */
+  /** The work that the server has begun, in order. */
   done(): Promise<readonly string[]>;
   /** Ends its process from outside. */
   kill(): Promise<void>;
 }
 
-type More = Partial<Parameters<typeof clientOf>[1]>;
+type More = Partial<Parameters<typeof openClient>[1]>;
 
 async function loaded(preset: Preset, { servers, ...more }: More = {}): Promise<Loaded> {
   const file = join(await temporaryFolder(), "work.txt");
   await writeFile(file, "");
   const load = fixtureServer(loadServer, file);
-  const client = await clientOf("v2 legacy", { preset, servers: { load, ...servers }, ...more });
+  const client = await openClient("v2 legacy", { preset, servers: { load, ...servers }, ...more });
   const call: CallTool = (tool, text = "", onProgress) => {
     const plain = { name: tool, arguments: { text } };
     const wrapped = { name: "execute_tool", arguments: { server: "load", tool, arguments: { text } } };
@@ -44,34 +44,34 @@ async function loaded(preset: Preset, { servers, ...more }: More = {}): Promise<
     client,
     call,
     done: async () => (await readFile(file, "utf8")).split("\n").filter((line) => line !== ""),
-    kill: async () => void process.kill(Number(textIn(await call("pid"))), "SIGKILL"),
+    kill: async () => void process.kill(Number(readText(await call("pid"))), "SIGKILL"),
   };
 }
 
 /** The code of a failure, or nothing where the call went well. */
-function codeIn(result: JsonObject): string | undefined {
+function readCode(result: JsonObject): string | undefined {
   if (result["isError"] !== true) return undefined;
-  return (JSON.parse(textIn(result)) as { error: { code: string } }).error.code;
+  return (JSON.parse(readText(result)) as { error: { code: string } }).error.code;
 }
 
 describe.each([
   ["passthrough", passthrough],
   ["anygpt", anygpt],
 ] as const)("32 callers at once of the preset %s", (_name, preset) => {
-  test("each get their own answers", { timeout: PATIENCE_MS }, async () => {
+  test("each get their own answers", { timeout: TIMEOUT_MS }, async () => {
     const { call } = await loaded(preset);
     await Promise.all(
       CALLERS.map(async (caller) => {
         for (let round = 0; round < 10; round++) {
           const text = `caller ${caller}, round ${round}`;
-          expect(textIn(await call("echo", text))).toBe(text);
+          expect(readText(await call("echo", text))).toBe(text);
         }
       }),
     );
   });
 
   test("get images, structured content, failures and progress as the server gave them", {
-    timeout: PATIENCE_MS,
+    timeout: TIMEOUT_MS,
   }, async () => {
     const { call } = await loaded(preset, { options: { upstreams: { concurrency: 2 * CALLERS.length } } });
     await Promise.all(
@@ -80,7 +80,7 @@ describe.each([
         const steps: number[] = [];
         const rich = call("rich", text, (step) => void steps.push(step));
         // A client that reads the answer at once with the progress before it forgets to tell of the progress.
-        await until(() => steps.length === 3, PATIENCE_MS);
+        await until(() => steps.length === 3, TIMEOUT_MS);
         await call("release", text);
         const result = await rich;
         expect(result).toMatchObject({
@@ -97,8 +97,8 @@ describe.each([
     );
   });
 
-  test("whose server is killed: nothing is done twice, what was under way is told to be unknown, and it goes on", {
-    timeout: PATIENCE_MS,
+  test("whose server is killed: nothing runs twice, pending calls are reported as unknown, and new calls work", {
+    timeout: TIMEOUT_MS,
   }, async () => {
     const { call, done, kill } = await loaded(preset);
     const outcomes = new Map<string, string | undefined>();
@@ -106,19 +106,19 @@ describe.each([
     const lane = async (caller: number): Promise<void> => {
       for (let round = 0; round < 5 || kills < 3; round++) {
         const text = `caller ${caller}, round ${round}`;
-        outcomes.set(text, codeIn(await call("note", text)));
+        outcomes.set(text, readCode(await call("note", text)));
       }
     };
     const killer = async (): Promise<void> => {
       for (; kills < 3; kills++) {
         const text = `held ${kills}`;
         const held = call("work", text);
-        await until(async () => (await done()).includes(text), PATIENCE_MS);
+        await until(async () => (await done()).includes(text), TIMEOUT_MS);
         await kill();
-        outcomes.set(text, codeIn(await held));
+        outcomes.set(text, readCode(await held));
         expect(outcomes.get(text)).toBe("OUTCOME_UNKNOWN");
         // The next call does not wait for anything but the start of another process.
-        expect(textIn(await call("echo", text))).toBe(text);
+        expect(readText(await call("echo", text))).toBe(text);
       }
     };
     await Promise.all([killer(), ...CALLERS.map(lane)]);
@@ -133,8 +133,8 @@ describe.each([
     expect(new Set(failed)).toEqual(new Set(["OUTCOME_UNKNOWN"]));
   });
 
-  test("whose server is killed: what only reads by policy is done again, and nothing else is", {
-    timeout: PATIENCE_MS,
+  test("whose server is killed: read-only calls by policy run again, and no other call does", {
+    timeout: TIMEOUT_MS,
   }, async () => {
     const operations = {
       "load:lookup": { risk_level: "low" as const },
@@ -150,28 +150,28 @@ describe.each([
       return { name, text: `${name} ${caller}`, result: call(name, `${name} ${caller}`) };
     });
     const results = Promise.all(calls.map(({ result }) => result));
-    await until(async () => (await done()).length === CALLERS.length, PATIENCE_MS);
+    await until(async () => (await done()).length === CALLERS.length, TIMEOUT_MS);
     await Promise.all([kill(), results]);
     for (const [index, result] of (await results).entries()) {
       const { name, text } = calls[index] as (typeof calls)[number];
-      if (name === "lookup") expect(textIn(result)).toBe(text);
-      else expect(codeIn(result)).toBe("OUTCOME_UNKNOWN");
+      if (name === "lookup") expect(readText(result)).toBe(text);
+      else expect(readCode(result)).toBe("OUTCOME_UNKNOWN");
     }
     const twice = calls.filter(({ name }) => name === "lookup");
     expect((await done()).toSorted()).toEqual([...calls, ...twice].map(({ text }) => text).toSorted());
   });
 
   test("pay nothing for a server that hangs at its start, or one whose command is missing", {
-    timeout: PATIENCE_MS,
+    timeout: TIMEOUT_MS,
   }, async () => {
-    const hanging = { ...fixtureServer(loadServer, "-", "hanging"), startTimeoutMs: 10 * PATIENCE_MS };
+    const hanging = { ...fixtureServer(loadServer, "-", "hanging"), startTimeoutMs: 10 * TIMEOUT_MS };
     const missing = { command: "toolpipe-no-such-command", args: [] };
     const { call, client } = await loaded(preset, { servers: { hanging, missing }, awaited: "load" });
     await Promise.all(
       CALLERS.map(async (caller) => {
         for (let round = 0; round < 3; round++) {
           const text = `caller ${caller}, round ${round}`;
-          expect(textIn(await call("echo", text))).toBe(text);
+          expect(readText(await call("echo", text))).toBe(text);
         }
       }),
     );
@@ -179,7 +179,7 @@ describe.each([
     // It is still being waited for: it was given longer than all of this takes.
     expect(servers?.status("hanging")?.listedAt).toBeUndefined();
     expect(servers?.status("hanging")?.status).not.toBe("error");
-    await until(() => servers?.status("missing")?.status === "error", PATIENCE_MS);
+    await until(() => servers?.status("missing")?.status === "error", TIMEOUT_MS);
     expect(servers?.status("load")).toMatchObject({ status: "connected" });
   });
 });

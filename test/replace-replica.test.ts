@@ -1,13 +1,13 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { JsonObject } from "../core/mod.ts";
-import { answerOf, ask } from "./plugins/serve/_http.ts";
+import { ask, readAnswer } from "./plugins/serve/_http.ts";
 import { until } from "./plugins/upstreams/_fixtures.ts";
 import { balancer } from "./support/balancer.ts";
 import { type Serving, startServe } from "./support/start-serve.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
 
-const PATIENCE_MS = 120_000;
+const TIMEOUT_MS = 120_000;
 const CLIENTS = 8;
 /** Many times what the balancer of the test needs, which asks ten times a second on a machine that may be busy. */
 const NOTICE_MS = 5_000;
@@ -29,12 +29,12 @@ async function startReplica(options: JsonObject = {}): Promise<Replica> {
 }
 
 function countWords(origin: string, text: string): Promise<JsonObject> {
-  return answerOf(ask(`${origin}/mcp`, "tools/call", { name: "word_count", arguments: { text } }));
+  return readAnswer(ask(`${origin}/mcp`, "tools/call", { name: "word_count", arguments: { text } }));
 }
 
 test.skipIf(process.platform === "win32")(
   "a replica that is told to end under load is replaced without the loss of a call",
-  { timeout: PATIENCE_MS },
+  { timeout: TIMEOUT_MS },
   async () => {
     const health = { noticeMs: NOTICE_MS };
     const [leaving, staying] = await Promise.all([startReplica({ health }), startReplica({ health })]);
@@ -50,18 +50,18 @@ test.skipIf(process.platform === "win32")(
       }
     };
     const clients = Array.from({ length: CLIENTS }, client);
-    await until(() => answered > 50, PATIENCE_MS);
+    await until(() => answered > 50, TIMEOUT_MS);
     // Two seconds of work, which go on after it was told.
     const slow = { name: "countdown", arguments: { from: 100 } };
-    const long = [1, 2].map(() => answerOf(ask(`${leaving.origin}/mcp`, "tools/call", slow)));
+    const long = [1, 2].map(() => readAnswer(ask(`${leaving.origin}/mcp`, "tools/call", slow)));
     process.kill(leaving.pid, "SIGTERM");
-    await until(() => !isUp(leaving.origin), PATIENCE_MS);
+    await until(() => !isUp(leaving.origin), TIMEOUT_MS);
     expect(isUp(staying.origin)).toBe(true);
     expect(leaving.child.exitCode).toBeNull();
     expect(await leaving.exit).toEqual([0, null]);
     for (const answer of await Promise.all(long)) expect(JSON.stringify(answer)).toContain("Liftoff!");
     const before = answered;
-    await until(() => answered > before + 50, PATIENCE_MS);
+    await until(() => answered > before + 50, TIMEOUT_MS);
     isOver = true;
     await Promise.all(clients);
     expect(failures).toEqual([]);
@@ -69,19 +69,19 @@ test.skipIf(process.platform === "win32")(
 );
 
 test.skipIf(process.platform === "win32")(
-  "a replica that nobody asks whether it is ready ends at once, and one that waits does so when it is told twice",
-  { timeout: PATIENCE_MS },
+  "a replica without readiness probes ends at once, and one that waits ends at the second signal",
+  { timeout: TIMEOUT_MS },
   async () => {
     const [unwatched, watched] = await Promise.all([
       startReplica(),
-      startReplica({ health: { noticeMs: 10 * PATIENCE_MS } }),
+      startReplica({ health: { noticeMs: 10 * TIMEOUT_MS } }),
     ]);
     process.kill(unwatched.pid, "SIGTERM");
     expect(await unwatched.exit).toEqual([0, null]);
     expect(unwatched.errors.join("\n")).not.toContain("/readyz");
 
     process.kill(watched.pid, "SIGTERM");
-    await watched.line("when whoever asks for /readyz has noticed");
+    await watched.line("after readiness probes have noticed");
     expect((await fetch(`${watched.origin}/readyz`)).status).toBe(503);
     expect(JSON.stringify(await countWords(watched.origin, "still here"))).toContain('"text":"2"');
     process.kill(watched.pid, "SIGTERM");

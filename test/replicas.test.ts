@@ -34,7 +34,7 @@ describe.skipIf(!hasRedis)("three replicas behind a round robin (needs Redis)", 
     expect(calls.filter(({ error }) => error?.code === "RATE_LIMITED")).toHaveLength(20);
   });
 
-  test("one that is killed in the middle takes no key and no record with it that anybody was told of", async () => {
+  test("one that is killed in the middle loses no confirmed key or record", async () => {
     const replicas = await openReplicas(REPLICAS);
     const { charge, running, shop } = replicas;
     const orders: ChargeOrder[] = Array.from({ length: 60 }, (_, index) => ({
@@ -42,11 +42,11 @@ describe.skipIf(!hasRedis)("three replicas behind a round robin (needs Redis)", 
       before_ms: index % 7,
       after_ms: index % 5,
     }));
-    const keyOf = ({ order }: ChargeOrder): string => `key-of-${order}`;
+    const createKey = ({ order }: ChargeOrder): string => `key-of-${order}`;
     const told = new Map<string, Executed>();
     const lane = async (mine: readonly ChargeOrder[]): Promise<void> => {
       for (const order of mine) {
-        const answer = await charge(order, keyOf(order)).catch(() => undefined);
+        const answer = await charge(order, createKey(order)).catch(() => undefined);
         if (answer?.success) told.set(order.order, answer);
         if (told.size === 20) await running[0]?.kill();
       }
@@ -54,9 +54,9 @@ describe.skipIf(!hasRedis)("three replicas behind a round robin (needs Redis)", 
     await Promise.all([0, 1, 2, 3].map((n) => lane(orders.filter((_, index) => index % 4 === n))));
     expect(told.size).toBeGreaterThan(40);
 
-    const recorded = await recordedIn(replicas);
+    const recorded = await readRecorded(replicas);
     for (const order of orders) {
-      const again = await charge(order, keyOf(order));
+      const again = await charge(order, createKey(order));
       const answer = told.get(order.order);
       if (answer) {
         expect(again).toMatchObject({ success: true, data: answer.data, meta: { via: "replay" } });
@@ -70,7 +70,7 @@ describe.skipIf(!hasRedis)("three replicas behind a round robin (needs Redis)", 
     }
   });
 
-  test("a client of the newer era goes on when its replica ends, and one of the older era after it began anew", async () => {
+  test("a modern client continues when its replica ends, and a legacy client after a new session", async () => {
     const { running, url, admin } = await openReplicas(REPLICAS);
     const modern = new ModernClient(
       { name: "modern", version: "1.0.0" },
@@ -82,7 +82,7 @@ describe.skipIf(!hasRedis)("three replicas behind a round robin (needs Redis)", 
     const call = { name: "gateway.adapters", arguments: {} };
     for (let index = 0; index < REPLICAS + 1; index++) {
       expect((await modern.callTool(call)).isError).toBeFalsy();
-      // Whoever is asked passes it on to the replica that has the session.
+      // Any replica forwards it to the replica that has the session.
       expect((await legacy.client.callTool(call)).isError).toBeFalsy();
     }
 
@@ -111,8 +111,8 @@ async function beginLegacy(
   return { client, session: () => transport.sessionId };
 }
 
-/** What the replicas have recorded of a call, on whichever machine. All that is recorded must be whole. */
-async function recordedIn({ homes }: TestReplicas): Promise<(answer: Executed) => string[]> {
+/** Reads the audit records of all replicas. Every record must be complete. */
+async function readRecorded({ homes }: TestReplicas): Promise<(answer: Executed) => string[]> {
   const events = new Map<unknown, string[]>();
   for (const home of homes) {
     const folder = join(home, "state", "audit");

@@ -1,13 +1,14 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { createGateway, loadConfig, type Tool } from "../core/mod.ts";
+import { loadConfig, type Tool } from "../core/mod.ts";
 import { percentile } from "../plugins/lib/evaluation.ts";
 import { createRanker } from "../plugins/search/mod.ts";
 import { presets } from "../presets/mod.ts";
 import { fromRoot } from "./bench/_root.ts";
 import { prepareCatalog } from "./bench/catalog.ts";
-import { errorOf, jsonOf } from "./support/failure.ts";
+import { getError, parseJson } from "./support/failure.ts";
+import { openGateway } from "./support/open-gateway.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
 
 const compiled = vi.hoisted(() => ({ count: 0 }));
@@ -47,7 +48,7 @@ describe("fault 58: a thousand servers of ten tools each", () => {
     expect(memoryMb).toBeLessThan(500);
   });
 
-  // A hundred that are asked five at a time, ten seconds each: whoever waited for them would wait for minutes.
+  // A hundred that are asked five at a time, ten seconds each: waiting for all of them takes minutes.
   test("do not wait for a hundred more that never answer", { timeout: 120_000 }, async () => {
     const home = await temporaryFolder();
     const file = await prepareCatalog(home, "dead", 1_000, 100);
@@ -59,15 +60,14 @@ describe("fault 58: a thousand servers of ten tools each", () => {
     const file = await prepareCatalog(home, "lazy", 1_000, 0);
     vi.stubEnv("TOOLPIPE_HOME", home);
     onTestFinished(() => void vi.unstubAllEnvs());
-    const gateway = await createGateway(await loadConfig({ presets, file }));
-    onTestFinished(() => gateway.close({ drainMs: 0 }));
+    const gateway = await openGateway(await loadConfig({ presets, file }), { drainMs: 0 });
     compiled.count = 0;
     const found = await gateway.run({ tool: "anygpt:search_tools", args: { query: "list open issues" } });
-    expect(jsonOf(found)).toMatchObject({ results: expect.arrayContaining([expect.anything()]) });
+    expect(parseJson(found)).toMatchObject({ results: expect.arrayContaining([expect.anything()]) });
     // The meta-tool itself.
     expect(compiled.count).toBe(1);
     const wrong = await gateway.run({ tool: "server-0:list_issues", args: { owner: 7 } });
-    expect(errorOf(wrong).code).toBe("INVALID_ARGUMENTS");
+    expect(getError(wrong).code).toBe("INVALID_ARGUMENTS");
     expect(compiled.count).toBe(2);
   });
 });
@@ -77,15 +77,15 @@ test("fault 58: a hundred thousand tools in one index are found within milliseco
   timeout: 300_000,
 }, async () => {
   const ranker = await createRanker("fusion");
-  const indexing = await cpuMsOf(async () => {
-    for (let server = 0; server < 10_000; server++) ranker.update(`server-${server}`, toolsOf(server));
+  const indexing = await measureCpuMs(async () => {
+    for (let server = 0; server < 10_000; server++) ranker.update(`server-${server}`, createTools(server));
     ranker.update("zoo", [toolNamed("zoo", "groom_zebras", "Brushes the zebras of the zoo.")]);
     const { hits } = await ranker.rank("groom the zebras");
     expect(hits[0]?.tool.id).toBe("zoo:groom_zebras");
   });
   const taken: number[] = [];
   for (const noun of nouns) {
-    taken.push(await cpuMsOf(() => ranker.rank(`close the ${noun} of workspace 77`, { limit: 10 })));
+    taken.push(await measureCpuMs(() => ranker.rank(`close the ${noun} of workspace 77`, { limit: 10 })));
   }
   expect(indexing).toBeLessThan(40_000);
   expect(percentile(taken, 0.5)).toBeLessThan(150);
@@ -94,7 +94,7 @@ test("fault 58: a hundred thousand tools in one index are found within milliseco
 const verbs = ["list", "get", "create", "update", "delete", "search", "export", "import", "watch", "close"];
 const nouns = ["issues", "files", "invoices", "messages", "events", "pages", "users", "orders", "tickets"];
 
-function toolsOf(server: number): Tool[] {
+function createTools(server: number): Tool[] {
   const noun = nouns[server % nouns.length];
   return verbs.map((verb) =>
     toolNamed(
@@ -119,7 +119,7 @@ function toolNamed(server: string, name: string, description: string): Tool {
   };
 }
 
-async function cpuMsOf(work: () => unknown): Promise<number> {
+async function measureCpuMs(work: () => unknown): Promise<number> {
   const before = process.cpuUsage();
   await work();
   const { user, system } = process.cpuUsage(before);

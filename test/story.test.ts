@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { encode } from "gpt-tokenizer/encoding/o200k_base";
 import { describe, expect, test } from "vitest";
-import { partOf } from "./bench/_readme.ts";
+import { findPart } from "./bench/_readme.ts";
 import { tellStory } from "./bench/_story.ts";
 import { collectedTools, detailsTable, ownServersTools } from "./bench/details.ts";
 import { storyTokens, transcript } from "./bench/transcript.ts";
@@ -31,18 +31,18 @@ test("an agent reads README.md with one server and creates an issue with another
   for (const index of [0, 3]) expect(taken[index]).toBeLessThanOrEqual(200);
   for (const index of [1, 4]) expect(taken[index]).toBeLessThanOrEqual(105);
   expect(tokens(tools)).toBeLessThanOrEqual(400);
-  // What the specification reckons with.
+  // The assumptions of the specification.
   expect(storyTokens(story)).toBeLessThan(1600);
   expect(tokens(directTools)).toBeGreaterThan(10 * tokens(tools));
 
-  const recorded = partOf("transcript").exec(readme)?.[0];
+  const recorded = findPart("transcript").exec(readme)?.[0];
   expect(recorded, 'The README is behind: run "npm run record -- --write".').toBe(
     `\`\`\`text\n${transcript(story)}\n\`\`\``,
   );
 }, 60_000);
 
 describe("the README's table of what details cost", () => {
-  const recorded = figuresOf(partOf("details").exec(readme)?.[0] ?? "");
+  const recorded = parseTable(findPart("details").exec(readme)?.[0] ?? "");
 
   test("has each style, the shortest first", () => {
     expect(recorded.map(({ style }) => style)).toEqual(["signature", "parameters", "schema"]);
@@ -55,7 +55,7 @@ describe("the README's table of what details cost", () => {
     async () => {
       // A tenth of it, since all of it takes its time.
       const some = collectedTools().filter((_, index) => index % 10 === 0);
-      for (const [index, { median, most }] of figuresOf(await detailsTable(some)).entries()) {
+      for (const [index, { median, most }] of parseTable(await detailsTable(some)).entries()) {
         expect(median / Number(recorded[index]?.median)).toBeCloseTo(1, 1);
         expect(most / Number(recorded[index]?.most)).toBeCloseTo(1, 1);
       }
@@ -65,12 +65,12 @@ describe("the README's table of what details cost", () => {
 
   test("can be made of the servers that come with the project", async () => {
     const table = await detailsTable(await ownServersTools());
-    expect(figuresOf(table)).toHaveLength(3);
+    expect(parseTable(table)).toHaveLength(3);
     expect(table).toMatch(/over \d{2} tools of 7 real servers\.$/);
   }, 60_000);
 });
 
-function figuresOf(table: string): { style: string; median: number; most: number }[] {
+function parseTable(table: string): { style: string; median: number; most: number }[] {
   return [...table.matchAll(/^\| `"(\w+)"` .* (\d+) \| (\d+) \|$/gm)].map(([, style, median, most]) => ({
     style: String(style),
     median: Number(median),

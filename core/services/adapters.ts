@@ -5,9 +5,9 @@ export type AuthType = "none" | "bearer" | "basic" | "apiKey" | "oauth2";
 
 /** Facts about one operation beyond those of a tool. */
 export interface Operation {
-  /** In upper case. */
+  /** HTTP method in upper case. */
   readonly method: string;
-  /** With its parameters in braces, as the document has it. */
+  /** Path with its parameters in braces, as in the document. */
   readonly path: string;
   /** The first of its tags. */
   readonly category?: string | undefined;
@@ -55,30 +55,32 @@ export interface Adapter {
 export interface Adapters {
   list(): readonly Adapter[];
   get(id: string): Adapter | undefined;
-  /** The operation that a tool is, if it belongs to one of the adapters. */
+  /** Finds the operation of a tool, if the tool belongs to an adapter. */
   findOperation(tool: ToolDefinition): Operation | undefined;
-  /** Resolves once no document is being read. */
+  /** Resolves once all documents are read. */
   settled(): Promise<void>;
 }
 
 /** Facts about an adapter beyond its document. */
 export interface Overlay {
-  readonly name?: string;
-  readonly description?: string;
-  readonly category?: string;
-  readonly capabilities?: readonly string[];
-  readonly countries?: readonly string[];
-  readonly currencies?: readonly string[];
-  readonly documentation?: string;
+  readonly name?: string | undefined;
+  readonly description?: string | undefined;
+  readonly category?: string | undefined;
+  readonly capabilities?: readonly string[] | undefined;
+  readonly countries?: readonly string[] | undefined;
+  readonly currencies?: readonly string[] | undefined;
+  readonly documentation?: string | undefined;
   /** The variable that holds its credential. */
-  readonly envVar?: string;
+  readonly envVar?: string | undefined;
   /** The ids or names of the tools that most people need. */
-  readonly commonOperations?: readonly string[];
-  readonly errors?: readonly { readonly code: string; readonly meaning: string; readonly fix: string }[];
-  readonly bestPractices?: readonly string[];
-  readonly webhooks?: string;
+  readonly commonOperations?: readonly string[] | undefined;
+  readonly errors?:
+    | readonly { readonly code: string; readonly meaning: string; readonly fix: string }[]
+    | undefined;
+  readonly bestPractices?: readonly string[] | undefined;
+  readonly webhooks?: string | undefined;
   /** The header in which requests that change something take a key, where the document does not declare it. */
-  readonly idempotencyHeader?: string;
+  readonly idempotencyHeader?: string | undefined;
 }
 
 /** Key of the HTTP status in the `_meta` of a result. */

@@ -3,7 +3,7 @@ import type { JsonObject } from "../tool.ts";
 
 /** Caches what can be computed again: in memory first, in a storage below it. Provided by the plugin `cache`. */
 export interface Cache {
-  /** How long lists of servers and tools are fresh. */
+  /** Age up to which lists of servers and tools are fresh. */
   readonly ttlMs: number;
   /** Returns a value that has not expired: the one in memory first or, with `stored`, the one in the storage. */
   get(key: string, options?: { readonly stored?: boolean }): Promise<unknown>;
@@ -17,7 +17,7 @@ export interface Cache {
   clear(key?: string): Promise<void>;
 }
 
-/** The part of an unstorage storage that is used. Named here, so that our types do not bring theirs to users. */
+/** The part of an unstorage storage that is used. Declared here, so that users need no types of unstorage. */
 export interface CacheStorage {
   getItemRaw(key: string): Promise<unknown>;
   /** Storages that can expire entries do so after `ttl` seconds. */
@@ -34,5 +34,5 @@ export interface StorageDriver {
   getKeys(base: string, options: Readonly<JsonObject>): MaybePromise<string[]>;
 }
 
-/** Opens a storage of the cache. What `defineDriver` of unstorage returns is one. */
+/** Opens a storage of the cache. The result of `defineDriver` of unstorage is one. */
 export type CacheDriver = (options: Readonly<JsonObject>) => MaybePromise<CacheStorage | StorageDriver>;

@@ -4,48 +4,56 @@ import type { Gateway } from "../gateway.ts";
 import type { Exposure } from "../preset.ts";
 import type { JsonObject } from "../tool.ts";
 
-/** What a client can be asked for while one of its requests is under way. */
+/** A kind of request that a client may answer while one of its own requests is pending. */
 export type ClientCapability = "elicitation" | "sampling" | "roots";
 
-/** A client is to be asked for something that it never said it can do; `data.requiredCapabilities` says what. */
-export const CLIENT_CANNOT: ErrorKind = defineError("CLIENT_CANNOT", { rpc: -32021 });
+export const CLIENT_CANNOT: ErrorKind = defineError("CLIENT_CANNOT", {
+  rpc: -32021,
+  description: "The client lacks a capability that a request needs; `data.requiredCapabilities` names it.",
+});
 
-/** Nobody is there any more who could answer: the client has gone, or its request is answered already. */
-export const CLIENT_LEFT: ErrorKind = defineError("CLIENT_LEFT");
+export const CLIENT_LEFT: ErrorKind = defineError("CLIENT_LEFT", {
+  description: "The client cannot answer any more: it has disconnected, or its request is answered already.",
+});
 
-/** The client did not answer a question in time. To call the tool again would only ask the same once more. */
-export const CLIENT_SILENT: ErrorKind = defineError("CLIENT_SILENT", { spec: "TOOL_EXECUTION_TIMEOUT" });
+export const CLIENT_SILENT: ErrorKind = defineError("CLIENT_SILENT", {
+  spec: "TOOL_EXECUTION_TIMEOUT",
+  description:
+    "The client did not answer a question in time. Calling the tool again would only repeat the question.",
+});
 
-/** The client answered a question with an error, which is in `data` as `code` and `message`. */
-export const CLIENT_FAILED: ErrorKind = defineError("CLIENT_FAILED");
+export const CLIENT_FAILED: ErrorKind = defineError("CLIENT_FAILED", {
+  description: "The client answered a question with an error, which is in `data` as `code` and `message`.",
+});
 
-/** More is asked at once than the gateway keeps in mind. */
-export const QUESTIONS_FULL: ErrorKind = defineError("QUESTIONS_FULL");
+export const QUESTIONS_FULL: ErrorKind = defineError("QUESTIONS_FULL", {
+  description: "The limit of pending questions is reached.",
+});
 
-/** The client that a call came from, as far as it can be spoken to while the call runs. */
+/** The client of a call, which can be asked and notified while the call runs. */
 export interface Client {
   readonly protocol: "legacy" | "modern";
-  /** What it calls itself, where it said so. */
+  /** Name and version of the client, if it sent them. */
   readonly info?: { readonly name: string; readonly version?: string | undefined } | undefined;
-  /** What it said it can do, as it said it. */
+  /** Capabilities as the client sent them. */
   readonly capabilities: Readonly<JsonObject>;
-  /** The same for all requests of one client; not there in the newer era, where each request stands for itself. */
+  /** Identifies the client session; absent in the modern protocol, which has no sessions. */
   readonly session?: object | undefined;
-  /** The level of messages below which it wants to hear nothing, where it said so. */
+  /** Minimal level of log messages, if the client set one. */
   readonly logLevel?: string | undefined;
   /**
-   * Whether it can be asked for something now. `elicitation` means a form; whether it can open a URL stands in
-   * `capabilities.elicitation.url`, and `ask` looks there. False once its request is answered: with a link to the
-   * result of a long call, say.
+   * Returns whether the client can be asked now. `elicitation` means a form; whether the client can open a URL is in
+   * `capabilities.elicitation.url`, which `ask` checks. False once its request is answered, for example with a link to
+   * the result of a long call.
    */
   can(capability: ClientCapability): boolean;
   /**
-   * Sends it a request (`elicitation/create`, `sampling/createMessage`, `roots/list`) and waits for the result. In the
-   * newer era the request that is under way is answered with the question, and goes on when the client comes back; what
-   * is asked without waiting in between is asked together. The result is the client's, and not checked.
-   * Rejects with a `GatewayError`: `CLIENT_CANNOT` where it never said that it can, `CLIENT_LEFT` where it has gone,
-   * `CLIENT_FAILED` where it answered with an error, `CLIENT_SILENT` where it did not answer, `QUESTIONS_FULL` where too much
-   * is asked at once, and with why the call was cancelled.
+   * Sends a request (`elicitation/create`, `sampling/createMessage`, `roots/list`) and waits for the result. In the modern
+   * protocol the pending request is answered with the question, and continues when the client repeats it; questions
+   * without a wait in between are asked together. The result is the client's and not checked. Rejects with a
+   * `GatewayError`: `CLIENT_CANNOT` if the client lacks the capability, `CLIENT_LEFT` if it has disconnected,
+   * `CLIENT_FAILED` if it answered with an error, `CLIENT_SILENT` if it did not answer, `QUESTIONS_FULL` if too many
+   * questions are pending, or with the reason why the call was cancelled.
    */
   ask(
     method: string,
@@ -53,39 +61,39 @@ export interface Client {
     options?: { readonly signal?: AbortSignal },
   ): Promise<JsonObject>;
   /**
-   * Sends it a notice that belongs to the request that is under way: `notifications/message`, say, which it gets where
-   * its level is at least the one that the client wants. Nothing happens where nobody is there any more. A plugin that
-   * sends messages says so when it is set up, with `clients.offerLogging()`, so that clients hear that there are any.
+   * Sends a notification that belongs to the pending request, such as `notifications/message`, which the client gets if its
+   * level is high enough. Does nothing if the client has disconnected. A plugin that sends messages calls
+   * `clients.offerLogging()` in its set-up, so that clients are told of the capability.
    */
   notify(method: string, params: Readonly<JsonObject>): void;
 }
 
 /**
- * The clients behind calls. Where a resource is read or a prompt is got, the options hold the client, as do those of a
- * completion in the older era; in the newer one nobody can be asked anything then.
+ * The clients of calls. For resources and prompts, the options hold the client, as do those of a completion in the legacy
+ * protocol; in the modern protocol a completion cannot ask.
  */
 export interface Clients {
   /**
-   * The client of a call, or of the call that it is made for; nobody where a program or the command line calls. What it
-   * is asked ends with the call, and the time that it takes to answer is not the tool's.
+   * Returns the client of a call, or of its parent; undefined if a program or the command line calls. Questions to it end
+   * with the call, and the time that it takes to answer does not count for the tool.
    */
   get(call: Call): Client | undefined;
-  /** What a call that is made for a client has to be given as its notes, so that the client is found again. */
+  /** Returns the notes that tie a call to a client. */
   getNotes(client: Client): CallNotes;
-  /** Whether there may be several at once, so that what a server keeps of one must not be asked for. */
+  /** Whether there may be several clients at once, so that servers must not keep data of one. */
   readonly isShared?: boolean | undefined;
-  /** Says that clients may be told messages: they hear of that when they connect. */
+  /** Announces log messages to clients that connect. */
   offerLogging(): void;
-  /** Whether a plugin has said so. */
+  /** Whether a plugin has called {@link offerLogging}. */
   readonly hasLogging: boolean;
 }
 
-/** Says that clients may be told messages; nothing happens where no client is served. */
+/** Announces log messages to clients; does nothing if no client is served. */
 export function offerLogging({ services }: Pick<Gateway, "services">): void {
   services.clients?.offerLogging();
 }
 
-/** Decides what each client sees. Provided by the presets; without it, every client sees the tools of the preset. */
+/** Decides which tools each client gets. Provided by the presets; without it, every client gets those of the preset. */
 export interface ExposurePolicy {
   get(client: Client["info"]): Exposure;
 }

@@ -9,7 +9,7 @@ export interface CommandArg {
   /** Whether a positional argument must be given; true by default. */
   readonly required?: boolean;
   readonly default?: string | boolean;
-  /** Stands for the value in the help: `FILE`. */
+  /** Placeholder of the value in the help: `FILE`. */
   readonly valueHint?: string;
 }
 
@@ -35,25 +35,25 @@ export type ParsedArgs<Args extends CommandArgs> = {
 export interface ConfigChoice {
   readonly config?: string | undefined;
   readonly preset?: string | undefined;
-  /** Whether to look for a config file where none is named; true by default. */
+  /** Whether to search for a config file if none is named; true by default. */
   readonly look?: boolean;
 }
 
-/** How {@link CommandContext.open} opens a gateway. */
+/** Options of {@link CommandContext.open}. */
 export interface OpenOptions {
-  /** Plugins the command needs, built-in ones by name; those that the config brings itself are left out. */
+  /** Plugins that the command needs, built-in ones by name; those of the config are not added twice. */
   readonly with?: readonly (Plugin | string)[];
   /** Whether the gateway has these plugins alone; then no config is read. */
   readonly only?: boolean;
-  /** Changes the loaded config before the gateway is made. */
+  /** Changes the loaded config before the gateway is created. */
   readonly adjust?: (config: LoadedConfig) => LoadedConfig;
 }
 
-/** The command line as a command sees it. A command composes no gateway itself. */
+/** Context of a command. A command composes no gateway itself. */
 export interface CommandContext {
-  /** The arguments as typed: of an option that was given twice, only this has both. */
+  /** The arguments as typed; only this has both values of a repeated option. */
   readonly typed: readonly string[];
-  /** Opens the gateway of the chosen config, hands it over and closes it, whatever happens. */
+  /** Opens the gateway of the chosen config for `use`, and closes it in any case. */
   open<T>(
     choice: ConfigChoice,
     use: (gateway: Gateway, config: LoadedConfig) => Promise<T>,
@@ -75,7 +75,7 @@ export interface Command {
   ): Promise<number | void>;
 }
 
-/** A command in a table: loaded when it is called, or a group of commands. */
+/** A command in a table: loaded when it runs, or a group of commands. */
 export type CommandEntry =
   | { readonly description: string; load(): Promise<Command> }
   | { readonly description: string; readonly commands: CommandTable };

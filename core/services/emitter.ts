@@ -2,7 +2,7 @@ import type { JsonObject } from "../mod.ts";
 
 /**
  * Writes JSON Schemas as types of another language. Schemas are untrusted and may be any value: an emitter never
- * throws, and gives the same text for the same schema.
+ * throws, and returns the same string for the same schema.
  *
  * @example
  * ```ts

@@ -2,9 +2,9 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Actor } from "../call.ts";
 import type { MaybePromise } from "../hooks.ts";
 
-/** Answers at a path of its own, beside MCP. Registered under the path: `/metrics`, or `/assets/*`. */
+/** HTTP route beside MCP. Registered under its path: `/metrics`, or `/assets/*`. */
 export interface Route {
-  /** Whether callers need no authentication; only for what everyone may know. */
+  /** Whether callers need no authentication; for public data only. */
   readonly open?: boolean | undefined;
   /** Allowed HTTP methods; GET and HEAD by default. */
   readonly methods?: readonly string[] | undefined;
@@ -33,9 +33,9 @@ export function findRoute(routes: ReadonlyMap<string, Route>, path: string): Rou
   return routes.get(prefixes.toSorted((a, b) => b.length - a.length)[0] ?? "");
 }
 
-/** Readiness of a gateway, for those that end it. Provided by the plugin `health`. */
+/** Readiness of a gateway. Provided by the plugin `health`. */
 export interface Readiness {
-  /** Answers from now on that the gateway is not ready; returns for how many milliseconds requests may still come. */
+  /** Reports the gateway as not ready from now on. Returns the milliseconds for which requests may still arrive. */
   leave(): number;
 }
 
@@ -45,4 +45,61 @@ export interface Gauge {
   /** `gauge` by default. */
   readonly type?: "gauge" | "counter";
   read(): readonly { readonly labels?: Readonly<Record<string, string>>; readonly value: number }[];
+}
+
+/** Authenticates callers. Provided by the plugin `auth` if tokens are required. */
+export interface Auth {
+  /** Returns the caller of an `Authorization` header. Throws `UNAUTHENTICATED` or `INSUFFICIENT_SCOPE`. */
+  authenticate(authorization: string | undefined): Promise<Actor>;
+  /** Authorization servers and scopes, for clients that need a token. */
+  readonly metadata: ResourceMetadata;
+}
+
+/** Metadata by which a client gets a token (RFC 9728). */
+export interface ResourceMetadata {
+  /** Returns the URL under which clients know the gateway. */
+  resource(served: string): string;
+  /** Returns the document; `served` is the URL at which the gateway listens. */
+  document(served: string): object;
+  /** Returns the value of `WWW-Authenticate` that points to the document. */
+  challenge(served: string, error?: { readonly code: string; readonly message: string }): string;
+}
+
+/** Returns the path of the metadata of a URL (RFC 9728). */
+export function getMetadataPath(servedAt: string): string {
+  const { pathname } = new URL(servedAt);
+  return `/.well-known/oauth-protected-resource${pathname === "/" ? "" : pathname}`;
+}
+
+/** Identifies callers by their tokens. */
+export interface Authenticator {
+  /** Returns the actor of a token; undefined if the token is of another kind. Throws if the token is invalid. */
+  findActor(token: string): MaybePromise<Actor | undefined>;
+}
+
+/**
+ * Locates sessions among the replicas of a gateway: those of legacy clients, and calls that wait for the next request of
+ * a modern client. Provided by the plugin `replicas`, if the state is shared between machines.
+ */
+export interface SessionHomes {
+  /** Names this server among the replicas. The id stays the same across reloads. */
+  announce(server: { readonly id: string; readonly url: string }): void;
+  /** Records that a session began here, for a week or for so many milliseconds. */
+  begin(session: string, forMs?: number): Promise<void>;
+  /**
+   * Finds the replica of a session that is unknown here, and forwards the request.
+   *
+   * - `here`: to be answered here, as well as it can be.
+   * - `gone`: the session, or its replica, has ended; nothing was done.
+   * - `lost`: the replica ended before it answered; the outcome is unknown.
+   * - `answered`: by the replica of the session.
+   */
+  route(
+    session: string,
+    request: IncomingMessage,
+    response: ServerResponse,
+    body?: string,
+  ): Promise<"here" | "gone" | "lost" | "answered">;
+  /** Leaves the replicas: no session is forwarded to this server any more. */
+  close(): void;
 }

@@ -6,11 +6,10 @@
 import type { Adapters } from "./adapters.ts";
 import type { ApprovalKind, Approvals } from "./approvals.ts";
 import type { AuditSinkDriver } from "./audit.ts";
-import type { Auth, Authenticator } from "./auth.ts";
 import type { Cache, CacheDriver } from "./cache.ts";
 import type { Clients, ExposurePolicy } from "./clients.ts";
 import type { TypeEmitter } from "./emitter.ts";
-import type { Gauge, Readiness, Route } from "./http.ts";
+import type { Auth, Authenticator, Gauge, Readiness, Route, SessionHomes } from "./http.ts";
 import type { Rates } from "./policy.ts";
 import type { Registries } from "./registries.ts";
 import type { PromptProvider, ResourceProvider } from "./resources.ts";
@@ -18,7 +17,6 @@ import type { Results } from "./results.ts";
 import type { Rules } from "./rules.ts";
 import type { EmbedderDriver, RankerDriver, Search } from "./search.ts";
 import type { Servers, UpstreamDriver } from "./servers.ts";
-import type { SessionHomes } from "./sessions.ts";
 import type { Source, Sources } from "./sources.ts";
 import type { StateStore, StateStoreDriver } from "./state.ts";
 import type { Telemetry } from "./telemetry.ts";
@@ -27,7 +25,6 @@ export type * from "./adapters.ts";
 export type * from "./approvals.ts";
 export { TOOL_CHANGED, TOOL_PENDING } from "./approvals.ts";
 export type * from "./audit.ts";
-export type * from "./auth.ts";
 export type * from "./cache.ts";
 export type * from "./clients.ts";
 export {
@@ -40,6 +37,8 @@ export {
 } from "./clients.ts";
 export { type Command, type CommandContext, type CommandTable, defineCommand } from "./command.ts";
 export type * from "./emitter.ts";
+export type * from "./http.ts";
+export type * from "./http.ts";
 export type * from "./http.ts";
 export type * from "./policy.ts";
 export { getPolicy, requestMeta } from "./policy.ts";
@@ -59,9 +58,8 @@ export {
   UPSTREAM_ERROR,
   UPSTREAM_PROTOCOL,
 } from "./servers.ts";
-export type * from "./sessions.ts";
 export type * from "./sources.ts";
-export { firstOf, place, project, serversAt, user } from "./sources.ts";
+export { firstFile, place, projectFile, readServers, userFile } from "./sources.ts";
 export type * from "./state.ts";
 export { STATE_UNAVAILABLE, STATE_VALUE_INVALID, updateState } from "./state.ts";
 export type * from "./telemetry.ts";
@@ -122,10 +120,10 @@ export type ServiceName = keyof Services & string;
 /** The kind of a driver. */
 export type DriverKind = keyof Drivers & string;
 
-/** A service that a plugin needs or, with a question mark behind its name, uses where it is there. */
+/** A required service or, with a question mark after its name, an optional one. */
 export type Use = ServiceName | `${ServiceName}?`;
 
-/** Exactly the services that are named: those that are needed are there, the others may be. */
+/** The named services: required ones, and optional ones with a question mark. */
 export type UsedServices<U extends Use> = {
   readonly [K in Extract<U, ServiceName>]: Services[K];
 } & { readonly [K in ServiceName as `${K}?` extends U ? K : never]?: Services[K] };

@@ -7,35 +7,17 @@ import {
   type Tool,
   type ToolResult,
 } from "../mod.ts";
-import type {} from "./adapters.ts";
 import type { RateLimit } from "./state.ts";
 
-const INVALID_PARAMS = -32602;
-const kind = (code: string, row: Partial<ErrorKind> = {}): ErrorKind =>
-  defineError(code, { spec: code, exit: 4, ...row });
-
-/** The actor lacks a scope that the operation needs. */
-export const SCOPE_REQUIRED: ErrorKind = kind("SCOPE_REQUIRED");
-/** A server or an operation was called too often. */
-export const RATE_LIMITED: ErrorKind = defineError("RATE_LIMITED", { spec: "RATE_LIMITED", retry: true });
-/** The operation needs an idempotency key. */
-export const IDEMPOTENCY_REQUIRED: ErrorKind = kind("IDEMPOTENCY_REQUIRED", { rpc: INVALID_PARAMS });
-/** The idempotency key is malformed. */
-export const IDEMPOTENCY_KEY_INVALID: ErrorKind = kind("IDEMPOTENCY_KEY_INVALID", { rpc: INVALID_PARAMS });
-/** The idempotency key was used for another call. */
-export const IDEMPOTENCY_MISMATCH: ErrorKind = kind("IDEMPOTENCY_MISMATCH", { rpc: INVALID_PARAMS });
-/** The call with this idempotency key is still running. */
-export const IN_PROGRESS: ErrorKind = kind("IN_PROGRESS", { exit: 3, retry: true });
-/** It is unknown whether the call had its effect. */
-export const OUTCOME_UNKNOWN: ErrorKind = kind("OUTCOME_UNKNOWN", { exit: 3 });
-/** The operation needs a confirmation of the user. */
-export const CONFIRMATION_REQUIRED: ErrorKind = kind("CONFIRMATION_REQUIRED");
-/** The confirmation was issued for another call, was used already, or has expired. */
-export const CONFIRMATION_INVALID: ErrorKind = kind("CONFIRMATION_INVALID");
-/** The user was asked, and declined. */
-export const CONFIRMATION_DECLINED: ErrorKind = kind("CONFIRMATION_DECLINED");
-/** The state is lost when the process ends, which the operation does not allow. */
-export const STATE_VOLATILE: ErrorKind = kind("STATE_VOLATILE");
+export const RATE_LIMITED: ErrorKind = defineError("RATE_LIMITED", {
+  spec: "RATE_LIMITED",
+  retry: true,
+  description: "A server or an operation was called too often.",
+});
+export const OUTCOME_UNKNOWN: ErrorKind = defineError("OUTCOME_UNKNOWN", {
+  spec: "OUTCOME_UNKNOWN",
+  description: "It is unknown whether the call had its effect.",
+});
 
 /**
  * The effect of a failed call: none, since it was not sent or was turned away; the one its server answered; or
@@ -87,8 +69,8 @@ export function getOutcome(thrown: unknown): CallOutcome {
 }
 
 /**
- * Whether an answer says that nothing was done. Only the plugin `openapi` is believed: a server of another kind could
- * say so of what it has done, and have it done twice.
+ * Returns whether a result states that nothing was done. Only the plugin `openapi` is trusted: another server could claim
+ * it after the effect, and have the call made twice.
  */
 export function isTurnedAway({ operation }: Tool, result: ToolResult | undefined): boolean {
   return (
@@ -125,8 +107,8 @@ declare module "../tool.ts" {
   }
 }
 
-/** The higher of two levels. */
-export function higher(a: RiskLevel, b: RiskLevel): RiskLevel {
+/** The maxRiskLevel of two levels. */
+export function maxRiskLevel(a: RiskLevel, b: RiskLevel): RiskLevel {
   return riskLevels.indexOf(a) >= riskLevels.indexOf(b) ? a : b;
 }
 
@@ -148,16 +130,16 @@ export function getPolicy(tool: Tool): OperationPolicy {
   return tool.policy ?? createPolicy(tool.builtin ? "low" : "high", tool.server);
 }
 
-/** Details of a {@link refusal}. */
+/** Details of a {@link createRefusal}. */
 export interface RefusalDetails {
-  /** Says what to do, in a sentence or two. */
+  /** Next step for the caller, in a sentence or two. */
   readonly suggestion: string;
   readonly data?: JsonObject | undefined;
   readonly cause?: unknown;
 }
 
-/** Creates the error of a refused call, with what its caller needs to go on. */
-export function refusal(
+/** Creates the error of a refused call, with the facts that its caller needs. */
+export function createRefusal(
   kind: ErrorKind,
   { id, tool, toolId }: Call,
   message: string,
@@ -184,9 +166,9 @@ export const requestMeta = {
   confirmed: "toolpipe/confirmed",
   /** A token that a refusal issued: it confirms one call, once. */
   confirmation: "toolpipe/confirmation",
-  /** True if the call is only to be shown, not made. */
+  /** True if the call is described and not made. */
   dryRun: "toolpipe/dry-run",
-  /** How long it may take, in milliseconds. */
+  /** Timeout of the call, in milliseconds. */
   timeoutMs: "toolpipe/timeout-ms",
 } as const;
 
@@ -198,7 +180,7 @@ export const resultMeta = {
 
 /** The fields of a request that the guard reads. */
 export interface GuardRequest {
-  /** As it came: it may be anything. */
+  /** Unchecked: any value. */
   readonly key: unknown;
   readonly confirmed: boolean;
   readonly confirmation: string | undefined;
@@ -218,6 +200,6 @@ export function readGuardRequest(meta: Readonly<JsonObject>): GuardRequest {
 
 /** The rate limits of a gateway. Provided by the plugin `rates`. */
 export interface Rates {
-  /** The limit of a bucket; nothing where it has none. */
+  /** Returns the limit of a bucket, if it has one. */
   getLimit(bucket: string): RateLimit | undefined;
 }

@@ -4,10 +4,13 @@ import type { MaybePromise } from "../hooks.ts";
 import type { JsonObject } from "../tool.ts";
 import type { Client } from "./clients.ts";
 
-/** There is no prompt of a name, or not for whoever asks. */
-export const PROMPT_NOT_FOUND: ErrorKind = defineError("PROMPT_NOT_FOUND", { rpc: -32602, exit: 2 });
+export const PROMPT_NOT_FOUND: ErrorKind = defineError("PROMPT_NOT_FOUND", {
+  rpc: -32602,
+  exit: 2,
+  description: "There is no prompt of this name, or none that the caller may get.",
+});
 
-/** A prompt that a client can offer its user, as MCP lists it. */
+/** A prompt, as MCP lists it. */
 export interface Prompt {
   readonly name: string;
   readonly [field: string]: unknown;
@@ -18,70 +21,73 @@ export interface PromptResult {
   readonly messages: readonly JsonObject[];
   readonly description?: string;
   readonly _meta?: JsonObject;
-  /** `input_required` where these are questions of a server instead, which a client of the newer era answers. */
+  /** `input_required` if the server asks for input, which a client of the modern protocol gives. */
   readonly resultType?: string;
   readonly inputRequests?: unknown;
   readonly requestState?: unknown;
 }
 
-/** Who asks, and until when. */
+/** Options of a prompt request. */
 export type PromptOptions = ReadOptions;
 
-/** What is to be completed: an argument of a prompt, or a variable in the template of a resource. */
+/** Request to complete an argument of a prompt, or a variable in the template of a resource. */
 export interface CompletionRequest {
   readonly ref:
     | { readonly type: "ref/prompt"; readonly name: string }
     | { readonly type: "ref/resource"; readonly uri: string };
   readonly argument: { readonly name: string; readonly value: string };
-  /** What was filled in already, as it came. */
+  /** Values of other arguments, unchecked. */
   readonly context?: Readonly<JsonObject> | undefined;
 }
 
-/** How an argument could go on. */
+/** Possible values of an argument. */
 export interface Completion {
   readonly values: readonly string[];
   readonly total?: number;
   readonly hasMore?: boolean;
 }
 
-/** Whoever has prompts. */
+/** Provides prompts. */
 export interface PromptProvider {
   list(options: { readonly actor: Actor }): MaybePromise<readonly Prompt[]>;
-  /** Nothing where the name is none of its own, so that another provider is asked. */
+  /** Returns undefined for a prompt of another provider. */
   get(
     name: string,
     args: Readonly<JsonObject>,
     options: PromptOptions & { readonly actor: Actor },
   ): MaybePromise<PromptResult | undefined>;
-  /** Completes arguments of prompts and of resource templates. Nothing where the reference is none of its own. */
+  /** Completes arguments of prompts and resource templates. Returns undefined for those of another provider. */
   complete?(
     request: CompletionRequest,
     options: PromptOptions & { readonly actor: Actor },
   ): MaybePromise<Completion | undefined>;
-  /** Given once what to call whenever the list changes. */
+  /** Sets the listener for changes of the list. */
   onChange?(changed: () => void): void;
-  /** False while it has nothing to offer: then clients are not told of it. */
+  /** Returns false while there is nothing to offer: then clients are not told of the capability. */
   isOffered?(): boolean;
 }
 
-/** There is nothing to be read under a URI, or not for whoever asks. */
-export const RESOURCE_NOT_FOUND: ErrorKind = defineError("RESOURCE_NOT_FOUND", { rpc: -32602, exit: 2 });
+export const RESOURCE_NOT_FOUND: ErrorKind = defineError("RESOURCE_NOT_FOUND", {
+  rpc: -32602,
+  exit: 2,
+  description: "There is no resource under this URI, or none that the caller may read.",
+});
 
-/** Something that a client can read, as MCP lists it. */
+/** A resource, as MCP lists it. */
 export interface Resource {
   readonly uri: string;
   readonly name: string;
   readonly [field: string]: unknown;
 }
 
-/** A pattern of URIs that can be read, as MCP lists it. */
+/** A template of resource URIs, as MCP lists it. */
 export interface ResourceTemplate {
   readonly uriTemplate: string;
   readonly name: string;
   readonly [field: string]: unknown;
 }
 
-/** What was read: a text, or bytes as base64. */
+/** Content of a resource: a string, or bytes as base64. */
 export interface ResourceContents {
   readonly uri: string;
   readonly mimeType?: string;
@@ -90,57 +96,57 @@ export interface ResourceContents {
   readonly _meta?: JsonObject;
 }
 
-/** The answer to a reading. */
+/** Result of reading a resource. */
 export interface ResourceResult {
   readonly contents: readonly ResourceContents[];
   readonly _meta?: JsonObject;
-  /** `input_required` where these are questions of a server instead, which a client of the newer era answers. */
+  /** `input_required` if the server asks for input, which a client of the modern protocol gives. */
   readonly resultType?: string;
   readonly inputRequests?: unknown;
   readonly requestState?: unknown;
 }
 
-/** Who reads something, or gets a prompt, and until when. */
+/** Options of a request for a resource or a prompt. */
 export interface ReadOptions {
-  /** The local user where nobody is named. */
+  /** The caller; the local user by default. */
   readonly actor?: Actor | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** The client that asks, which can be asked and told things meanwhile; nobody where a program asks. */
+  /** The client of the request, which can be asked meanwhile; undefined if a program makes it. */
   readonly client?: Client | undefined;
-  /** What a client brings that was asked something when it asked for this before. */
+  /** Answers of a client that was asked for input before. */
   readonly input?: CallInput | undefined;
   /** The `_meta` of the request. */
   readonly meta?: Readonly<JsonObject> | undefined;
 }
 
-/** Who watches, and what is done when something has changed. */
+/** Options of a resource subscription. */
 export interface WatchOptions {
-  /** The local user where nobody is named. */
+  /** The caller; the local user by default. */
   readonly actor?: Actor | undefined;
-  /** Called with the URI of what has changed, which may lie below the one that is watched. */
+  /** Called with the URI of a changed resource, which may be below the watched one. */
   readonly onUpdate: (uri: string) => void;
 }
 
-/** Whoever has something to be read. */
+/** Provides resources. */
 export interface ResourceProvider {
   list(options: { readonly actor: Actor }): MaybePromise<readonly Resource[]>;
-  /** Nothing where the URI is none of its own, so that another provider is asked. */
+  /** Returns undefined for a URI of another provider. */
   read(
     uri: string,
     options: ReadOptions & { readonly actor: Actor },
   ): MaybePromise<ResourceResult | undefined>;
-  /** What can be read beyond what is listed. */
+  /** Lists the templates of resources beyond the list. */
   templates?(options: { readonly actor: Actor }): MaybePromise<readonly ResourceTemplate[]>;
   /**
-   * Watches a URI until what it returns is called. Nothing where the URI is none of its own. A gateway with a
-   * provider that can do this says to clients that they may subscribe.
+   * Watches a URI until the returned function is called. Returns undefined for a URI of another provider. With a provider
+   * that has this method, a gateway offers subscriptions to clients.
    */
   watch?(
     uri: string,
     options: WatchOptions & { readonly actor: Actor },
   ): MaybePromise<(() => MaybePromise<void>) | undefined>;
-  /** Given once what to call whenever the list or the templates change. */
+  /** Sets the listener for changes of the list or the templates. */
   onChange?(changed: () => void): void;
-  /** False while it has nothing to offer: then clients are not told of it. */
+  /** Returns false while there is nothing to offer: then clients are not told of the capability. */
   isOffered?(): boolean;
 }

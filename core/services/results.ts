@@ -1,22 +1,22 @@
 import type { Actor, Progress } from "../call.ts";
 import type { Tool, ToolResult } from "../tool.ts";
 
-/** A call that outlasts the time its client waits. */
+/** A call that takes longer than its client waits. */
 export interface LongCall {
   readonly actor?: Actor | undefined;
-  /** The name of the tool, for the reader of the link. */
+  /** Name of the tool, for the reader of the link. */
   readonly name: string;
   progress(): Progress | undefined;
 }
 
-/** Keeps answers within bounds. Provided by the plugin `results`. */
+/** Limits the size and time of results. Provided by the plugin `results`. */
 export interface Results {
-  /** The tool by which an agent reads what it was not shown. */
+  /** The tool by which an agent reads the rest of a cut result. */
   readonly tool: Tool;
-  /** After this long a call is answered with a link; 0 means never. */
+  /** Milliseconds after which a call is answered with a link; 0 means never. */
   readonly waitMs: number;
-  /** A result as it can be shown: itself where it fits, else cut, with the rest kept for the actor. */
+  /** Returns a result that fits: cut if it is too large, with the rest kept for the actor. */
   fit(result: ToolResult, actor: Actor, options?: { readonly keepStructured?: boolean }): ToolResult;
-  /** Answers with a link to the result of a call, or with nothing where too many calls wait so. */
+  /** Returns a link to the future result of a call; undefined if too many calls are waiting. */
   later(result: Promise<ToolResult>, call: LongCall): ToolResult | undefined;
 }

@@ -1,21 +1,21 @@
-/** A rule that may not do what it was written for. */
+/** A rule that may not have the intended effect. */
 export interface RuleReport {
-  /** Its place in the list, from 1. */
+  /** Position in the list, from 1. */
   readonly rule: number;
   readonly pattern: readonly string[];
   readonly server: string | undefined;
-  /** What is wrong, in a sentence. */
+  /** Fault of the rule, as a sentence. */
   readonly reason: string;
 }
 
-/** The rules about tools. Provided by the plugin `rules`. */
+/** Rules for tools. Provided by the plugin `rules`. */
 export interface Rules {
-  /** The rules that match neither a tool in the catalog as it is now nor another request that is a call. */
+  /** Lists the rules that match no tool in the current catalog, and no other request that is a call. */
   unmatched(): readonly RuleReport[];
-  /** The rules that, from their text alone, do not do what they seem to. */
+  /** Lists the rules whose pattern alone shows that they do not work as they seem to. */
   doubts(): readonly RuleReport[];
-  /** Whether the rules leave a tool enabled; it need not be in the catalog. */
+  /** Returns whether the rules allow a tool, in the catalog or not. */
   allows(server: string, tool: string): boolean;
-  /** Why a tool is enabled or disabled by the rules, in sentences; it need not be in the catalog. */
+  /** Explains in sentences why the rules enable or disable a tool, in the catalog or not. */
   explain(server: string, tool: string): string;
 }

@@ -5,7 +5,7 @@ import type { JsonObject, Tool } from "../tool.ts";
 /** Searches the catalog. Provided by the plugin `search`. */
 export type Search = (query: string, options?: RankOptions) => Promise<Ranking>;
 
-/** Saves and restores what a ranker has read of tools, so that the next start need not read them again. */
+/** Saves and restores the index of a ranker, so that the next start need not read the tools again. */
 export interface IndexSnapshot {
   /** Number of tools that were read because the loaded snapshot did not have them. */
   readonly fresh: number;
@@ -23,7 +23,7 @@ export interface Hit {
   readonly tool: Tool;
   /** Between 0 and 1. */
   readonly relevance: number;
-  /** Where the relevance comes from, if `explain` was set. */
+  /** Origin of the relevance, if `explain` was set. */
   readonly why?: Explanation;
 }
 
@@ -38,7 +38,7 @@ export interface Explanation {
 /** Word of the query that was found in a tool. */
 export interface MatchedTerm {
   readonly term: string;
-  /** The part of the tool it was found in: its name, description, server, a parameter, a tag. */
+  /** Part of the tool with the word: its name, description, server, a parameter, a tag. */
   readonly field: string;
   /** Its contribution to the score. */
   readonly share: number;
@@ -58,7 +58,7 @@ export interface RankOptions {
 export interface Ranking {
   /** The tools that fit, best first. */
   readonly hits: readonly Hit[];
-  /** The tools that came closest, where nothing fits: they suggest other words. */
+  /** The closest tools if nothing fits: they suggest other words. */
   readonly nearest: readonly Tool[];
 }
 
@@ -115,7 +115,7 @@ export interface VectorStorage {
 /** Creates an embedder. The options are those beside `type` in `embedding.embedder`. */
 export type EmbedderDriver = (options: Readonly<JsonObject>) => MaybePromise<Embedder>;
 
-/** Turns queries and tools into vectors that point the same way where they mean the same. */
+/** Turns queries and tools into vectors, which are similar if the meanings are. */
 export interface Embedder {
   readonly name: string;
   /** Length of its vectors; unknown before the first answer where a server decides it. */
@@ -124,13 +124,13 @@ export interface Embedder {
   readonly hash: string;
   /** Whether it answers synchronously, so that single vectors are not worth caching. */
   readonly isSync?: boolean;
-  /** Returns a vector of length 1 for each text; one of zeros where nothing in the text is known. */
-  embedQueries(texts: readonly string[], signal?: AbortSignal): MaybePromise<readonly Float32Array[]>;
-  /** Returns a vector of length 1 for each tool; one of zeros where nothing in it is known. */
+  /** Returns a vector of length 1 for each query; one of zeros if no word of it is known. */
+  embedQueries(queries: readonly string[], signal?: AbortSignal): MaybePromise<readonly Float32Array[]>;
+  /** Returns a vector of length 1 for each tool; one of zeros if no word of it is known. */
   embedTools(tools: readonly Tool[], signal?: AbortSignal): MaybePromise<readonly Float32Array[]>;
-  /** The text a tool is embedded by, if it depends on nothing else. */
+  /** Returns the string that a tool is embedded by, if it depends on nothing else. */
   textOf?(tool: Tool): string;
-  /** How likely a tool with such a cosine is the right one, between 0 and 1. */
+  /** Converts a cosine to a relevance between 0 and 1. */
   relevance?(cosine: number): number;
   /** Contribution of each word of a query to the product with a vector. */
   explain?(query: string, vector: Float32Array): readonly { readonly word: string; readonly share: number }[];

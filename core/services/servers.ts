@@ -16,45 +16,60 @@ import type { ServerConfig } from "./sources.ts";
 
 const connection = { spec: "SERVER_CONNECTION_ERROR", retry: true };
 
-/** The command of a server could not be started. */
-export const SPAWN_FAILED: ErrorKind = defineError("SPAWN_FAILED", { ...connection, retry: false });
-/** A server did not finish its handshake in time. */
-export const CONNECT_TIMEOUT: ErrorKind = defineError("CONNECT_TIMEOUT", connection);
-/** A server could not be reached. */
-export const CONNECT_FAILED: ErrorKind = defineError("CONNECT_FAILED", connection);
-/** A server could not prove who it is, or cannot speak securely. */
-export const TLS_ERROR: ErrorKind = defineError("TLS_ERROR", { ...connection, retry: false });
-/** A connection ended before an answer came. */
-export const UPSTREAM_CLOSED: ErrorKind = defineError("UPSTREAM_CLOSED", connection);
-/** A server does not read what is sent to it. */
-export const UPSTREAM_STALLED: ErrorKind = defineError("UPSTREAM_STALLED", connection);
-/** A server broke the protocol. */
+export const SPAWN_FAILED: ErrorKind = defineError("SPAWN_FAILED", {
+  ...connection,
+  retry: false,
+  description: "The command of a server could not be started.",
+});
+export const CONNECT_TIMEOUT: ErrorKind = defineError("CONNECT_TIMEOUT", {
+  ...connection,
+  description: "A server did not finish its handshake in time.",
+});
+export const CONNECT_FAILED: ErrorKind = defineError("CONNECT_FAILED", {
+  ...connection,
+  description: "A server could not be reached.",
+});
+export const TLS_ERROR: ErrorKind = defineError("TLS_ERROR", {
+  ...connection,
+  retry: false,
+  description: "A server could not prove who it is, or cannot speak securely.",
+});
+export const UPSTREAM_CLOSED: ErrorKind = defineError("UPSTREAM_CLOSED", {
+  ...connection,
+  description: "A connection ended before an answer came.",
+});
+export const UPSTREAM_STALLED: ErrorKind = defineError("UPSTREAM_STALLED", {
+  ...connection,
+  description: "A server does not read what is sent to it.",
+});
 export const UPSTREAM_PROTOCOL: ErrorKind = defineError("UPSTREAM_PROTOCOL", {
-  spec: "TOOL_EXECUTION_ERROR",
+  description: "A server broke the protocol.",
 });
-/** A server answered a request with an error of the protocol. */
-export const UPSTREAM_ERROR: ErrorKind = defineError("UPSTREAM_ERROR", { spec: "TOOL_EXECUTION_ERROR" });
-/** A server asks for input, and no client can be asked, or it is not certain which one. */
-export const QUESTION_REFUSED: ErrorKind = defineError("QUESTION_REFUSED", { spec: "TOOL_EXECUTION_ERROR" });
-/** An answer was larger than allowed. */
+export const UPSTREAM_ERROR: ErrorKind = defineError("UPSTREAM_ERROR", {
+  description: "A server answered a request with an error of the protocol.",
+});
+export const QUESTION_REFUSED: ErrorKind = defineError("QUESTION_REFUSED", {
+  description: "A server asks for input, and no client can be asked, or it is not certain which one.",
+});
 export const RESPONSE_TOO_LARGE: ErrorKind = defineError("RESPONSE_TOO_LARGE", {
-  spec: "TOOL_EXECUTION_ERROR",
+  description: "An answer was larger than allowed.",
 });
-/** An answer was nested deeper than allowed. */
 export const RESPONSE_TOO_DEEP: ErrorKind = defineError("RESPONSE_TOO_DEEP", {
-  spec: "TOOL_EXECUTION_ERROR",
+  description: "An answer was nested deeper than allowed.",
 });
-/** A server asks for credentials that are not there. */
-export const NEEDS_AUTH: ErrorKind = defineError("NEEDS_AUTH", { spec: "SERVER_CONNECTION_ERROR" });
-/** A server waits for a person to approve it. */
+export const NEEDS_AUTH: ErrorKind = defineError("NEEDS_AUTH", {
+  spec: "SERVER_CONNECTION_ERROR",
+  description: "A server asks for credentials that are not there.",
+});
 export const NEEDS_APPROVAL: ErrorKind = defineError("NEEDS_APPROVAL", {
   spec: "SERVER_CONNECTION_ERROR",
   exit: 4,
+  description: "A server waits for approval by the user.",
 });
-/** A definition names a variable that is not set. */
 export const MISSING_VARIABLE: ErrorKind = defineError("MISSING_VARIABLE", {
   spec: "CONFIGURATION_ERROR",
   exit: 2,
+  description: "A definition names a variable that is not set.",
 });
 
 /** Returns whether a request failed because its connection had ended before the request was sent. */
@@ -139,7 +154,7 @@ export interface Upstream extends ServerHandle {
   watch?(uris: readonly string[]): Promise<void>;
 }
 
-/** Connects to servers of one kind, the `type` of their connection. */
+/** Connects to servers of one kind: its name is the `type` of their connection, or their entry names it as `driver`. */
 export interface UpstreamDriver {
   /** Opens a connection. The variables of the definition are filled in already. */
   connect(config: ServerConfig, options: UpstreamConnectOptions): Promise<Upstream>;

@@ -1,55 +1,54 @@
-import { createHash } from "node:crypto";
 import { GatewayError, isJsonObject, type JsonObject } from "../mod.ts";
 
-/** What sources need to know of the computer: where its users, programs and projects keep their files. */
+/** The computer that sources read from: the folders of its user, programs and project. */
 export interface Machine {
   readonly platform: NodeJS.Platform;
   readonly home: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** The folder of the current project. */
+  /** Folder of the current project. */
   readonly project: string;
 }
 
-/** Where a server's definition stands: in our own config, in a person's own files, or in the files of a project. */
+/** Owner of the file that defines a server: the gateway's config, the user, or a project. */
 export type Scope = "config" | "user" | "project";
 
-/** Which source a definition came from. */
+/** Source and file of a definition. */
 export interface Origin {
-  /** The name of the source: `cursor`, `claude-code`, `inline`, … */
+  /** Name of the source: `cursor`, `claude-code`, `inline`, … */
   readonly source: string;
   readonly file?: string | undefined;
   readonly scope: Scope;
 }
 
 interface OwnDriver {
-  /** The name or module path of the upstream driver that connects, in place of the one of the type. */
+  /** Name or module path of the upstream driver that connects, in place of the one of the type. */
   readonly driver?: string | undefined;
 }
 
-/** A process that speaks over its standard input and output. Variables are still as written. */
+/** Connection to a process over its standard input and output. Variables are not expanded. */
 export interface StdioConnection extends OwnDriver {
   readonly type: "stdio";
   readonly command: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** Names of variables of our own environment that it also gets. */
+  /** Names of variables of the gateway's environment that the process gets too. */
   readonly envNames?: readonly string[] | undefined;
   readonly envFile?: string | undefined;
   readonly cwd?: string | undefined;
 }
 
-/** A server that is reached by URL. Variables are still as written. */
+/** Connection to a server at a URL. Variables are not expanded. */
 export interface HttpConnection extends OwnDriver {
   readonly type: "http" | "sse";
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** The name of the variable that holds a bearer token. */
+  /** Name of the variable that holds a bearer token. */
   readonly bearerEnv?: string | undefined;
-  /** How we present ourselves where a login is made; most servers let a client register itself. */
+  /** OAuth client of the gateway; most servers let a client register itself. */
   readonly oauth?: OAuthClient | undefined;
 }
 
-/** A client of a login service. */
+/** A client of an authorization server. */
 export interface OAuthClient {
   readonly clientId?: string | undefined;
   readonly clientSecret?: string | undefined;
@@ -58,81 +57,67 @@ export interface OAuthClient {
   readonly redirectPort?: string | undefined;
 }
 
-/** How a server is reached. */
+/** Connection to a server. */
 export type Connection = StdioConnection | HttpConnection;
 
-/** A server as a source defines it, in one form for all of them. */
+/** Definition of a server, normalized from the format of its source. */
 export interface ServerConfig {
-  /** Its id in the catalog: no colon, no control character. */
+  /** Id in the catalog: no colon, no control character. */
   readonly name: string;
   readonly description?: string | undefined;
   readonly connection: Connection;
-  /** Switched off where it is defined. */
+  /** Disabled by its definition. */
   readonly disabled?: boolean | undefined;
-  /** Which of its tools its definition allows or forbids, by exact name. */
+  /** Tools that the definition allows or forbids, by exact name. */
   readonly tools?: { readonly include?: readonly string[]; readonly exclude?: readonly string[] } | undefined;
   readonly startTimeoutMs?: number | undefined;
   readonly callTimeoutMs?: number | undefined;
-  /** What `${input:id}` in it asks a person for. */
+  /** Inputs that `${input:id}` asks the user for. */
   readonly inputs?:
     | Readonly<Record<string, { readonly description: string; readonly password: boolean }>>
     | undefined;
   readonly origin: Origin;
 }
 
-/** What a person approves: how the server is reached, down to the letter, but not where that was written. */
-export function definitionHash({ name, connection }: ServerConfig): string {
-  return createHash("sha256").update(canonical({ name, connection })).digest("hex");
-}
-
-/** Two projects may each have a server of the same name, or one of the same words that means another file. */
-export function placeOf({ name, origin }: ServerConfig): string {
+/** Names a server by its file too: two projects may each have a server of the same name. */
+export function toServerKey({ name, origin }: ServerConfig): string {
   return `${name} in ${origin.file ?? origin.source}`;
 }
 
-/** JSON with sorted keys, so that the same definition always has the same text. */
-function canonical(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
-  if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
-  const entries = Object.entries(value).filter(([, inner]) => inner !== undefined);
-  const sorted = entries.toSorted(([a], [b]) => (a < b ? -1 : 1));
-  return `{${sorted.map(([key, inner]) => `${JSON.stringify(key)}:${canonical(inner)}`).join(",")}}`;
-}
-
-/** A file, or several: a `*` in one of the parts stands for any characters. Nothing in `base` is special. */
+/** Path of one or more files: a `*` in one of the parts matches any characters. `base` is taken literally. */
 export interface Place {
   readonly base: string;
   readonly parts: readonly string[];
 }
 
-/** Where a source may keep servers. */
+/** A file in which a source may define servers. */
 export interface Location {
   readonly scope: Scope;
-  /** Of several, only the first that exists is read. */
+  /** Candidates, of which the first that exists is read. */
   readonly places: readonly Place[];
-  /** Files that its reader also needs, by a name of its own. Those that are missing are left out. */
+  /** Further files for the reader, by a name that the reader chooses. Missing ones are left out. */
   readonly beside?: Readonly<Record<string, readonly Place[]>>;
-  /** Where its form differs from the source's others. */
+  /** Reader of this file, if its format differs from the other files of the source. */
   readonly read?: Reader;
 }
 
-/** One server as its file has it. */
+/** One server as its file defines it. */
 export interface RawEntry {
-  /** As written: anything at all. */
+  /** Unchecked: any value. */
   readonly name: unknown;
   readonly entry: unknown;
-  /** Why it cannot be used, if its reader knows that already. */
+  /** Reason why the entry cannot be used, if the reader has found one. */
   readonly reason?: string;
 }
 
-/** What one file holds. */
+/** Servers and inputs of one file. */
 export interface Entries {
   readonly servers: readonly RawEntry[];
-  /** What `${input:id}` asks for, as the file has it. */
+  /** Definitions of `${input:id}`, unchecked. */
   readonly inputs?: unknown;
 }
 
-/** What a reader knows besides the file itself. */
+/** Facts that a reader gets besides the content of the file. */
 export interface ReadContext {
   readonly file: string;
   readonly scope: Scope;
@@ -140,68 +125,68 @@ export interface ReadContext {
   readonly beside: Readonly<Record<string, readonly unknown[]>>;
 }
 
-/** Finds the servers in a parsed file. Throws a `GatewayError` where its form is wrong. */
+/** Finds the servers in a parsed file. Throws a `GatewayError` if the format is wrong. */
 export type Reader = (data: JsonObject, context: ReadContext) => Entries;
 
-/** How a client means what it does not say. */
+/** Defaults of a client for fields that its format leaves open. */
 export interface Dialect {
-  /** What a bare `timeout` counts: the time of a call, or of the start. */
+  /** Meaning and unit of a bare `timeout`: the time of a call, or of the start. */
   readonly timeout?: "call-ms" | "call-s" | "start-ms";
-  /** What a bare `url` speaks; Streamable HTTP by default. */
+  /** Transport of a bare `url`; Streamable HTTP by default. */
   readonly url?: "sse";
 }
 
-/** A program or a format that servers are imported from. */
+/** A client program or file format that servers are imported from. */
 export interface Source {
   readonly name: string;
   readonly dialect?: Dialect;
   readonly read: Reader;
   locations(machine: Machine): readonly Location[];
-  /** Where a file of this source is, if a person names it; needed where one file is not enough. */
+  /** Location of a file that the config names; needed if the source reads further files beside it. */
   at?(file: string): Omit<Location, "scope">;
-  /** Servers that need not be read any more. */
+  /** Servers that are not read from a file. */
   readonly entries?: readonly RawEntry[];
-  /** The file those entries stand in, if it is one. */
+  /** The file that holds those entries, if any. */
   readonly file?: string | undefined;
 }
 
-/** A place from its folder and the way from there. */
+/** Creates a path from a folder and the parts below it. */
 export function place(base: string, ...parts: readonly string[]): Place {
   return { base, parts };
 }
 
-/** A file of the person's own. */
-export function user(base: string, ...parts: readonly string[]): Location {
+/** Describes a file of the user. */
+export function userFile(base: string, ...parts: readonly string[]): Location {
   return { scope: "user", places: [place(base, ...parts)] };
 }
 
-/** Files of the person's own, of which the first that exists counts. */
-export function firstOf(...places: readonly Place[]): Location {
+/** Describes files of the user, of which the first that exists is read. */
+export function firstFile(...places: readonly Place[]): Location {
   return { scope: "user", places };
 }
 
-/** A file inside the project. */
-export function project(machine: Machine, ...parts: readonly string[]): Location {
+/** Describes a file of the project. */
+export function projectFile(machine: Machine, ...parts: readonly string[]): Location {
   return { scope: "project", places: [place(machine.project, ...parts)] };
 }
 
-/** Reads the servers under one key. */
-export function serversAt(key: string): Reader {
-  return (data) => ({ servers: entriesIn(data[key], key) });
+/** Creates a reader of the servers under one key. */
+export function readServers(key: string): Reader {
+  return (data) => ({ servers: listEntries(data[key], key) });
 }
 
-/** The servers of a map by name, or of a list of entries that have one. */
-export function entriesIn(value: unknown, key: string): readonly RawEntry[] {
+/** Lists the servers of an object by name, or of a list of entries with names. */
+export function listEntries(value: unknown, key: string): readonly RawEntry[] {
   if (value === undefined || value === null) return [];
   if (Array.isArray(value)) {
     return value.map((entry) => ({ name: isJsonObject(entry) ? entry["name"] : undefined, entry }));
   }
   if (isJsonObject(value)) return Object.entries(value).map(([name, entry]) => ({ name, entry }));
-  throw new GatewayError("CONFIG_INVALID", `"${key}" is neither a map nor a list of servers.`);
+  throw new GatewayError("CONFIG_INVALID", `"${key}" is neither an object nor a list of servers.`);
 }
 
-/** The object at the end of a way through objects; an empty one where the way ends early. */
-export function objectAt(value: unknown, ...keys: readonly string[]): JsonObject {
+/** Returns the object at a path of keys; an empty one if there is none. */
+export function getObject(value: unknown, ...keys: readonly string[]): JsonObject {
   let node = value;
   for (const key of keys) {
     node = isJsonObject(node) && Object.hasOwn(node, key) ? node[key] : undefined;
@@ -209,12 +194,12 @@ export function objectAt(value: unknown, ...keys: readonly string[]): JsonObject
   return isJsonObject(node) ? node : {};
 }
 
-/** The strings of a list; none where it is something else. */
-export function stringsIn(value: unknown): readonly string[] {
+/** Returns the strings of a list; none if the value is not a list. */
+export function filterStrings(value: unknown): readonly string[] {
   return Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];
 }
 
-/** Changes every entry that is an object, or leaves it out. One that cannot be read does not cost the others. */
+/** Changes every entry that is an object, or leaves it out. A failure affects only its own entry. */
 export function mapEntries(
   servers: readonly RawEntry[],
   change: (entry: JsonObject, name: unknown) => JsonObject | undefined,
@@ -230,26 +215,26 @@ export function mapEntries(
   });
 }
 
-/** Something a person should know about what was imported. */
+/** Warning about an imported server. */
 export interface SourceWarning {
   readonly code: "ENTRY_INVALID" | "RENAMED" | "SELF" | "DUPLICATE" | "SAME_NAME";
-  /** A sentence with names and places, and no values. */
+  /** A sentence with names and files, and no values. */
   readonly message: string;
 }
 
-/** What became of one file. */
+/** Outcome of reading one file. */
 export interface CollectedFile {
   readonly source: string;
   readonly file: string;
   readonly scope: Scope;
   readonly status: "read" | "missing" | "broken";
-  /** How many servers it defines that can be used. */
+  /** Number of usable servers in the file. */
   readonly count: number;
-  /** Why it is broken: file, line and fault. */
+  /** Reason why the file is broken: file, line and fault. */
   readonly reason?: string;
 }
 
-/** Every server of all sources, and what was found on the way. */
+/** The servers of all sources, with the outcome of each file and the warnings. */
 export interface Collected {
   readonly servers: readonly ServerConfig[];
   readonly files: readonly CollectedFile[];
@@ -258,12 +243,12 @@ export interface Collected {
 
 /** Options of {@link Sources.collect}. */
 export interface CollectOptions {
-  /** Where this gateway itself is reached, so that it does not import itself. */
+  /** URLs of this gateway, so that it does not import itself. */
   readonly ownUrls?: readonly string[];
 }
 
 /** The sources of a gateway. Provided by the plugin `sources`. */
 export interface Sources {
-  /** Reads all of them anew. Never rejects. */
+  /** Reads all sources again. Never rejects. */
   collect(options?: CollectOptions): Promise<Collected>;
 }

@@ -1,44 +1,44 @@
 import { defineError, type ErrorKind, GatewayError, type JsonObject, type MaybePromise } from "../mod.ts";
 
-/** Tells how much time has passed, even where somebody sets the clock. */
+/** Measures time, also if the system clock is changed. */
 export interface Clock {
-  /** Milliseconds since 1970, as the clock shows them. */
+  /** Milliseconds since 1970, by the system clock. */
   wall(): number;
-  /** Milliseconds that only ever grow, since the moment that `boot` names. */
+  /** Milliseconds that never decrease, since the moment that `boot` names. */
   steady(): number;
   /** Names the start of this machine or process: steady times of two different ones cannot be compared. */
   readonly boot: string;
 }
 
-/** So much in so long, with so much of it at once. */
+/** Rate limit: a number of calls in a period. */
 export interface RateLimit {
   readonly limit: number;
   readonly perMs: number;
-  /** How much may come at once; as much as the limit by default. */
+  /** Maximal number at once; the limit by default. */
   readonly burst?: number | undefined;
 }
 
-/** One thing that is limited. */
+/** A named rate limit. */
 export interface RateBucket extends RateLimit {
   readonly name: string;
 }
 
-/** Whether there was room in all buckets. */
+/** Outcome of taking from buckets. */
 export interface Taken {
   readonly ok: boolean;
-  /** How long it is until there is room; 0 where there was. Never comes true for more than a whole burst. */
+  /** Milliseconds until there is room; 0 if there was. A cost above the burst never finds room. */
   readonly retryAfterMs: number;
   /** The bucket that was full longest. */
   readonly bucket?: string | undefined;
 }
 
-/** Counts what was taken from buckets. */
+/** Counts calls against rate limits. */
 export interface RateLimiter {
-  /** Takes from all buckets, or from none where one of them has no room. */
+  /** Takes from all buckets, or from none if one of them has no room. */
   take(buckets: readonly RateBucket[], cost?: number): MaybePromise<Taken>;
 }
 
-/** Store that gateways on many machines share: messages to one another, and texts that expire. */
+/** Store that gateways on many machines share: messages to one another, and strings that expire. */
 export interface SharedState {
   /** Address of the store, for drivers that open a connection of their own; it may hold a password. */
   readonly address: string;
@@ -51,17 +51,20 @@ export interface SharedState {
    * been missed. Returns a function that ends the subscription.
    */
   subscribe(topic: string, onMessage: (message: string) => void, onReconnect?: () => void): () => void;
-  /** Stores a text until its time is up. With `at`, returns false and stores nothing if a newer text is there. */
+  /** Stores a string until it expires. With `at`, returns false and stores nothing if there is a newer string. */
   put(name: string, text: string, ttlMs: number, at?: number): Promise<boolean>;
-  /** Returns a stored text. */
+  /** Returns a stored string. */
   get(name: string): Promise<string | undefined>;
 }
 
-/** The state cannot be read or written now. */
-export const STATE_UNAVAILABLE: ErrorKind = defineError("STATE_UNAVAILABLE", { retry: true });
+export const STATE_UNAVAILABLE: ErrorKind = defineError("STATE_UNAVAILABLE", {
+  retry: true,
+  description: "The state cannot be read or written now.",
+});
 
-/** A value is not what state can hold. */
-export const STATE_VALUE_INVALID: ErrorKind = defineError("STATE_VALUE_INVALID");
+export const STATE_VALUE_INVALID: ErrorKind = defineError("STATE_VALUE_INVALID", {
+  description: "A value cannot be stored.",
+});
 
 /** Entry of a store. */
 export interface StateEntry {
@@ -72,8 +75,8 @@ export interface StateEntry {
 }
 
 /**
- * Stores what must not be lost and cannot be computed again. Every method is atomic, also between processes: of two that
- * change one key, one is first.
+ * Stores data that must not be lost and cannot be computed again. Every method is atomic, also between processes: of two
+ * that change one key, one is first.
  *
  * A key is any string. The part before its first `/` is its group (`approvals/…`): keys are listed by group.
  * A value is a JSON object; keys in it that reach a prototype are dropped. Failures are `STATE_UNAVAILABLE`.
@@ -121,13 +124,13 @@ export async function updateState(
     const done = entry ? await store.replace(key, next, entry.version) : await store.setIfAbsent(key, next);
     if (done) return next;
   }
-  throw tooBusy();
+  throw createBusyError();
 }
 
 /** Creates the error for a key that other processes change all the time. */
-export function tooBusy(): GatewayError {
+export function createBusyError(): GatewayError {
   return new GatewayError(
     STATE_UNAVAILABLE,
-    "The state cannot be changed: others change the same part of it all the time.",
+    "The state cannot be changed: other processes change the same key all the time. Try again later.",
   );
 }

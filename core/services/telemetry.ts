@@ -1,6 +1,6 @@
 import type { Call } from "../call.ts";
 
-/** The position of a request in a trace, as W3C Trace Context and Baggage write it; the same in headers and in `_meta`. */
+/** Position of a request in a trace (W3C Trace Context and Baggage), as in headers and `_meta`. */
 export interface TraceContext {
   readonly traceparent?: string;
   readonly tracestate?: string;
@@ -9,6 +9,6 @@ export interface TraceContext {
 
 /** Passes trace context on to servers. Provided by the plugin `telemetry`. */
 export interface Telemetry {
-  /** The context for the requests that a call makes. */
+  /** Returns the context for the requests that a call makes. */
   getContext(call: Call): TraceContext;
 }

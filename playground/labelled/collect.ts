@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { createGateway, type Tool, type ToolDefinition } from "../../core/mod.ts";
 import { mcp } from "../../plugins/mcp/mod.ts";
 
-/** What a line of `tools.jsonl` says of a tool. */
+/** A line of `tools.jsonl`. */
 export type ListedTool = Pick<Tool, "id" | "server" | "name" | "description" | "inputSchema">;
 
 /** A server of the catalog: a package that is installed for development, and how it is started. */
@@ -62,7 +62,7 @@ export async function collectTools(): Promise<ListedTool[]> {
 }
 
 async function listTools(server: string, origin: Origin, folder: string): Promise<readonly ToolDefinition[]> {
-  const file = await binOf(origin.package);
+  const file = await findBin(origin.package);
   const run = "Deno" in globalThis ? ["run", "-A", "--no-lock", file] : [file];
   const gateway = await createGateway({ plugins: [mcp()] });
   const driver = await gateway.driver("upstream", "stdio");
@@ -93,7 +93,7 @@ async function listTools(server: string, origin: Origin, folder: string): Promis
 }
 
 /** The file that an installed package starts with. */
-async function binOf(name: string): Promise<string> {
+async function findBin(name: string): Promise<string> {
   const folder = fileURLToPath(new URL(`../../node_modules/${name}/`, import.meta.url));
   const { bin } = JSON.parse(await readFile(join(folder, "package.json"), "utf8")) as {
     readonly bin: string | Readonly<Record<string, string>>;

@@ -39,7 +39,7 @@ export async function ask(path, body) {
 }
 
 /**
- * Runs an evaluation and tells how far it is. Whoever aborts the signal cancels it on the server too.
+ * Runs an evaluation and reports its progress. The signal cancels it on the server too.
  *
  * @param {object} request
  * @param {(progress: Progress) => void} onProgress

@@ -24,11 +24,11 @@ const evaluation = evaluateView(store);
 const theme = themeSwitch(redrawCharts);
 const files = fileOpener({
   addCatalog(info) {
-    replaceIn(catalogs, info);
+    replaceById(catalogs, info);
     store.set({ catalog: info.id });
   },
   addSet(info) {
-    replaceIn(sets, info);
+    replaceById(sets, info);
     store.set({ set: info.id });
   },
 });
@@ -38,7 +38,7 @@ const files = fileOpener({
  * @param {T[]} all
  * @param {T} one
  */
-function replaceIn(all, one) {
+function replaceById(all, one) {
   const at = all.findIndex(({ id }) => id === one.id);
   if (at >= 0) all[at] = one;
   else all.push(one);
@@ -73,7 +73,7 @@ async function openCatalog(path) {
   if (!id) return toast("There is no catalog. Open a file of tools.");
   byId("size").textContent = path === "/api/open" ? "…" : "asking servers …";
   try {
-    replaceIn(catalogs, await ask(path, { catalog: id }));
+    replaceById(catalogs, await ask(path, { catalog: id }));
     if (path === "/api/renew") search.rank();
   } catch (thrown) {
     toast(/** @type {Error} */ (thrown).message, "error");
@@ -102,7 +102,7 @@ byId("share").addEventListener("click", () => {
   const isLocal = [store.state.catalog, store.state.set].some((id) => id.startsWith("file:"));
   void copy(
     location.href,
-    isLocal ? "The link was copied. Whoever opens it needs the file too." : "The link was copied.",
+    isLocal ? "The link was copied. It works only where the file is loaded too." : "The link was copied.",
   );
 });
 byId("theme").addEventListener("click", theme.toggle);

@@ -4,7 +4,7 @@ import { short } from "./format.js";
 /** @typedef {import("../protocol.ts").FoundTool} FoundTool */
 
 /**
- * Where a score comes from: what each ranker gave, and which word counted how much in which field.
+ * Explains a score: the share of each ranker, and of each word in each field.
  *
  * @param {FoundTool} hit
  */

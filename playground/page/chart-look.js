@@ -1,7 +1,7 @@
 import { h } from "./dom.js";
 
 /**
- * What charts of every page have in common, in the colours of the place that they stand in.
+ * Creates the common options of all charts, in the colors of their container.
  *
  * @param {HTMLElement} place
  * @param {number} height
@@ -10,9 +10,9 @@ import { h } from "./dom.js";
 export function chartLook(place, height, onPoint) {
   return {
     axis: {
-      stroke: colour(place, "--muted"),
+      stroke: color(place, "--muted"),
       font: "11px system-ui, sans-serif",
-      grid: { stroke: colour(place, "--line"), width: 1 },
+      grid: { stroke: color(place, "--line"), width: 1 },
       ticks: { show: false },
     },
     frame: {
@@ -26,12 +26,12 @@ export function chartLook(place, height, onPoint) {
 }
 
 /**
- * A colour of the style sheet as a canvas understands it.
+ * A color of the style sheet as a canvas understands it.
  *
  * @param {HTMLElement} place
  * @param {string} name
  */
-export function colour(place, name) {
+export function color(place, name) {
   const probe = h("span");
   probe.style.color = `var(${name})`;
   place.append(probe);

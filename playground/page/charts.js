@@ -1,4 +1,4 @@
-import { chartLook, colour } from "./chart-look.js";
+import { chartLook, color } from "./chart-look.js";
 import { h } from "./dom.js";
 import uPlot from "./uplot.js";
 
@@ -7,7 +7,7 @@ import uPlot from "./uplot.js";
  * @property {readonly number[]} x
  * @property {readonly (readonly number[])[]} lines
  * @property {readonly string[]} names
- * @property {readonly number[]} series The numbers of the rankers' colours, from 1.
+ * @property {readonly number[]} series The numbers of the rankers' colors, from 1.
  * @property {readonly boolean[]} dashed
  * @property {(x: number) => string} label
  * @property {"line" | "steps"} shape
@@ -39,9 +39,9 @@ export function drawChart(place, plot) {
     place.replaceChildren();
     place.setAttribute("role", "img");
     place.setAttribute("aria-label", plot.told);
-    const legend = legendOf(plot);
+    const legend = createLegend(plot);
     own.plot = new uPlot(
-      optionsOf(place, plot, legend.show),
+      createOptions(place, plot, legend.show),
       /** @type {uPlot.AlignedData} */ ([plot.x, ...plot.lines]),
       place,
     );
@@ -50,7 +50,7 @@ export function drawChart(place, plot) {
   own.draw();
 }
 
-/** Draws all charts again: a canvas does not know that the colours have changed. */
+/** Draws all charts again: a canvas does not know that the colors have changed. */
 export function redrawCharts() {
   for (const { draw } of drawn.values()) draw();
 }
@@ -60,7 +60,7 @@ export function redrawCharts() {
  *
  * @param {Plot} plot
  */
-function legendOf({ x, lines, names, series, dashed, label, rest, unit }) {
+function createLegend({ x, lines, names, series, dashed, label, rest, unit }) {
   const place = h("span", { class: "at number" });
   const rows = names.flatMap((name, line) => {
     if (dashed[line]) return [];
@@ -98,7 +98,7 @@ function legendOf({ x, lines, names, series, dashed, label, rest, unit }) {
  * @param {(at: number | null | undefined) => void} onPoint
  * @returns {uPlot.Options}
  */
-function optionsOf(place, { lines, names, series, dashed, label, shape }, onPoint) {
+function createOptions(place, { lines, names, series, dashed, label, shape }, onPoint) {
   const { axis, frame } = chartLook(place, HEIGHT, onPoint);
   const steps = /** @type {NonNullable<typeof uPlot.paths.stepped>} */ (uPlot.paths.stepped)({ align: 1 });
   return {
@@ -129,13 +129,13 @@ function optionsOf(place, { lines, names, series, dashed, label, shape }, onPoin
       {},
       ...lines.map((_, index) => ({
         label: names[index] ?? "",
-        stroke: colour(place, `--series-${series[index]}`),
+        stroke: color(place, `--series-${series[index]}`),
         width: dashed[index] ? 1.25 : 2,
         points: { show: false },
         ...(dashed[index] && { dash: [4, 4] }),
         ...(shape === "steps" && {
           paths: steps,
-          ...(!dashed[index] && { fill: colour(place, `--wash-${series[index]}`) }),
+          ...(!dashed[index] && { fill: color(place, `--wash-${series[index]}`) }),
         }),
       })),
     ],

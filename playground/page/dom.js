@@ -63,7 +63,7 @@ export function fillSelect(select, options, chosen) {
 let hiding;
 
 /**
- * Says something for a moment; what went wrong stays longer.
+ * Shows a message for a moment; an error stays longer.
  *
  * @param {string} text
  * @param {"note" | "error"} [kind]
@@ -83,7 +83,7 @@ export function toast(text, kind = "note") {
 }
 
 /**
- * Copies a text, and says so.
+ * Copies a string and confirms it.
  *
  * @param {string} text
  * @param {string} said

@@ -1,9 +1,9 @@
 import { runEvaluation } from "./api.js";
 import { drawChart } from "./charts.js";
 import { byId, fillSelect, h, toast } from "./dom.js";
-import { figureRows } from "./figures.js";
 import { counted } from "./format.js";
 import { changes, lossRows, tally } from "./losses.js";
+import { metricRows } from "./metrics.js";
 import { curves, histograms } from "./plots.js";
 
 /**
@@ -83,18 +83,18 @@ export function evaluateView(store) {
     byId("lineup").hidden = is;
     bar.value = 0;
     byId("progress-text").textContent = "";
-    // What had the focus is gone.
+    // The element that had the focus is gone.
     if (document.activeElement === document.body) byId(is ? "cancel" : "start").focus();
   }
 
   function show() {
     if (!run) return;
     const { columns } = run;
-    const names = namesOf(columns);
-    const pinned = baseline ? pairedWith(columns, baseline.columns) : [];
+    const names = listNames(columns);
+    const pinned = baseline ? pairColumns(columns, baseline.columns) : [];
     byId("report").hidden = false;
     byId("no-report").hidden = true;
-    byId("figures").replaceChildren(...figureRows(columns, pinned, names));
+    byId("metrics").replaceChildren(...metricRows(columns, pinned, names));
     const drawnBefore = run === baseline ? [] : pinned;
     drawChart(byId("chart-recall"), curves("recall", columns, drawnBefore, names));
     drawChart(byId("chart-ndcg"), curves("ndcg", columns, drawnBefore, names));
@@ -120,7 +120,10 @@ export function evaluateView(store) {
     const chosen = { now: now.value, before: before.value };
     const own = names.map((label, at) => ({ value: `now:${at}`, label }));
     const pinned = baseline
-      ? namesOf(baseline.columns).map((label, at) => ({ value: `before:${at}`, label: `baseline: ${label}` }))
+      ? listNames(baseline.columns).map((label, at) => ({
+          value: `before:${at}`,
+          label: `baseline: ${label}`,
+        }))
       : [];
     const all = [...pinned, ...own];
     const kept = (
@@ -181,7 +184,7 @@ export function evaluateView(store) {
  *
  * @param {readonly ColumnResult[]} columns
  */
-function namesOf(columns) {
+function listNames(columns) {
   const names = columns.map(({ column }) => column.ranker);
   return names.map((name, at) => {
     if (names.filter((each) => each === name).length === 1) return name;
@@ -197,7 +200,7 @@ function namesOf(columns) {
  * @param {readonly ColumnResult[]} now
  * @param {readonly ColumnResult[]} before
  */
-function pairedWith(now, before) {
+function pairColumns(now, before) {
   return now.map(({ column }, at) =>
     before[at]?.column.ranker === column.ranker
       ? before[at]

@@ -10,7 +10,7 @@ export function time(ms) {
 }
 
 /**
- * A share of 1, as one writes figures of retrieval.
+ * Formats a fraction of 1 as retrieval metrics are written.
  *
  * @param {number} share
  */

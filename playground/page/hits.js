@@ -13,7 +13,7 @@ import { h } from "./dom.js";
  */
 
 /**
- * What a ranker found, best first.
+ * Renders the results of a ranker, best first.
  *
  * @param {ColumnAnswer} answer
  * @param {HitContext} context
@@ -74,7 +74,7 @@ function hitRow(hit, index, { column, wanted, others, open }) {
       h(
         "span",
         { class: "gist" },
-        termsOf(hit).map((term) => h("mark", {}, term)),
+        listTerms(hit).map((term) => h("mark", {}, term)),
         hit.description.slice(0, 160),
       ),
     ),
@@ -87,7 +87,7 @@ function hitRow(hit, index, { column, wanted, others, open }) {
 }
 
 /**
- * How far a tool is from its place in the first column.
+ * Renders the distance of a tool from its rank in the first column.
  *
  * @param {FoundTool} hit
  * @param {number} index
@@ -106,6 +106,6 @@ function moved({ id }, index, others) {
 }
 
 /** @param {FoundTool} hit */
-function termsOf({ terms }) {
+function listTerms({ terms }) {
   return [...new Set(terms.map(({ term }) => term))].slice(0, 4);
 }

@@ -13,7 +13,7 @@ import { signed } from "./format.js";
  * @property {number} by What its nDCG lost or gained.
  */
 
-/** Whoever wants to see them all can. */
+/** Rows before "show all". */
 const SHOWN = 12;
 
 /**
@@ -80,7 +80,7 @@ export function lossRows(all, show, showAll) {
             {},
             now.top.length > 0 ? ids(now.top.slice(0, 1)) : h("span", { class: "note" }, "no tool"),
           ),
-          h("td", { class: "figure number" }, placesOf(labelled, before, now)),
+          h("td", { class: "figure number" }, listRanks(labelled, before, now)),
           h("td", { class: "figure number worse" }, signed(by * 100)),
         ),
       ),
@@ -131,7 +131,7 @@ function ids(all) {
  * @param {QueryOutcome} before
  * @param {QueryOutcome} now
  */
-function placesOf({ relevant }, before, now) {
+function listRanks({ relevant }, before, now) {
   if (relevant.length === 0) return "";
   return `${before.rank || "–"} → ${now.rank || "–"}`;
 }

@@ -21,7 +21,7 @@ export function curves(metric, now, before, names) {
     .join("; ");
   return {
     x: Array.from({ length: depth }, (_, index) => index + 1),
-    ...linesOf(now, before, names, (each) => each[metric]),
+    ...createLines(now, before, names, (each) => each[metric]),
     label: String,
     shape: "line",
     rest: Math.min(9, depth - 1),
@@ -31,7 +31,7 @@ export function curves(metric, now, before, names) {
 }
 
 /**
- * How times or tokens are spread for every ranker. What nothing falls into is cut off at both ends.
+ * Plots the distribution of times or tokens for every ranker. Empty bins at both ends are cut off.
  *
  * @param {"latency" | "tokens"} what
  * @param {readonly ColumnResult[]} now
@@ -59,7 +59,7 @@ export function histograms(what, now, before, names) {
   );
   return {
     x: Array.from({ length: to - from + 1 }, (_, index) => from + index),
-    ...linesOf(now, before, names, ({ [what]: { histogram } }) => {
+    ...createLines(now, before, names, ({ [what]: { histogram } }) => {
       const total = histogram.counts.reduce((sum, count) => sum + count, 0) || 1;
       return [...histogram.counts.slice(from, to).map((count) => count / total), 0];
     }),
@@ -77,7 +77,7 @@ export function histograms(what, now, before, names) {
  * @param {readonly string[]} names
  * @param {(result: ColumnResult) => readonly number[]} values
  */
-function linesOf(now, before, names, values) {
+function createLines(now, before, names, values) {
   const pinned = before.flatMap((result, index) => (result ? [{ result, index }] : []));
   return {
     lines: [...now.map(values), ...pinned.map(({ result }) => values(result))],

@@ -150,7 +150,7 @@ function placeholders() {
 }
 
 /**
- * An answer may come after somebody has moved into the one before it: they stay at their place.
+ * A result may come while the user is inside the one before it: the focus stays.
  *
  * @param {HTMLElement} place
  * @returns {() => void}

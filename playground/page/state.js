@@ -42,7 +42,7 @@ export function fromHash(hash, { rankers, catalogs, sets }) {
   const params = new URLSearchParams(hash.replace(/^#/, ""));
   const known = (/** @type {readonly { readonly id: string }[]} */ all, /** @type {string} */ name) =>
     all.find(({ id }) => id === params.get(name))?.id ?? all[0]?.id ?? "";
-  const columns = params.getAll("r").flatMap((text) => columnOf(text, rankers));
+  const columns = params.getAll("r").flatMap((text) => parseColumn(text, rankers));
   return {
     view: params.get("view") === "evaluate" ? "evaluate" : "search",
     catalog: known(catalogs, "catalog"),
@@ -57,7 +57,7 @@ export function fromHash(hash, { rankers, catalogs, sets }) {
  * @param {Overview["rankers"]} rankers
  * @returns {Column[]}
  */
-function columnOf(text, rankers) {
+function parseColumn(text, rankers) {
   const [name, ...rest] = text.split("*");
   const ranker = rankers.find((each) => each.name === name);
   if (!ranker) return [];
@@ -72,7 +72,7 @@ function columnOf(text, rankers) {
 }
 
 /**
- * What is compared where nothing was chosen.
+ * Returns the default comparison.
  *
  * @param {Overview["rankers"]} rankers
  * @returns {Column[]}

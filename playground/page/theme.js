@@ -3,7 +3,7 @@ import { byId } from "./dom.js";
 const KEY = "toolpipe-theme";
 
 /**
- * Follows the system until somebody chooses, and remembers what was chosen.
+ * Follows the system until the user chooses a theme, which is stored.
  *
  * @param {() => void} changed
  */
@@ -15,8 +15,8 @@ export function themeSwitch(changed) {
     byId("theme").textContent = isDark() ? "☀" : "☾";
     changed();
   };
-  const remembered = localStorage.getItem(KEY);
-  if (remembered === "dark" || remembered === "light") root.dataset["theme"] = remembered;
+  const stored = localStorage.getItem(KEY);
+  if (stored === "dark" || stored === "light") root.dataset["theme"] = stored;
   system.addEventListener("change", show);
   show();
   return {

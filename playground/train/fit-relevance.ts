@@ -15,7 +15,7 @@ import { type Evidence, loadFusion } from "../../plugins/search/mod.ts";
 import { readLabelledSet } from "../labelled/labelled-set.ts";
 import { type Example, fitLogistic } from "./logistic.ts";
 
-const { fusionReader, modelInputs, relevanceOf } = await loadFusion();
+const { fusionReader, modelInputs, estimateRelevance } = await loadFusion();
 
 const MOST_QUERIES = 300;
 const DEPTH = 10;
@@ -30,14 +30,14 @@ const MOST_LOST = 1.5;
 interface Asked {
   readonly set: string;
   readonly group: string;
-  /** What is to be found: the right tool, nothing since it was taken away, or nothing since there never was one. */
+  /** The expected result: the right tool, nothing since it was removed, or nothing since there never was one. */
   readonly kind: "right" | "removed" | "far" | "near" | "missing";
   readonly right: number;
   readonly found: readonly { readonly evidence: Evidence; readonly isRight: boolean }[];
 }
 
 /** Sets over the same tools are one group: what is fitted to one of them has seen the other. */
-function groupOf(set: string): string {
+function getGroup(set: string): string {
   return set.startsWith("livemcp") ? "livemcp" : set;
 }
 
@@ -62,7 +62,7 @@ async function ask(
       evidence: one.evidence(),
       isRight: isRight(one.tool.id),
     }));
-    asked.push({ set, group: groupOf(set), kind, right: relevant.length, found });
+    asked.push({ set, group: getGroup(set), kind, right: relevant.length, found });
   };
   for (const [at, query] of queries.entries()) {
     if (at % step !== 0) continue;
@@ -86,7 +86,7 @@ async function readSet(folder: string): Promise<{
 }
 
 /** Each group counts the same, however many queries it has. */
-function examplesOf(all: readonly Asked[]): Example[] {
+function createExamples(all: readonly Asked[]): Example[] {
   const sizes = new Map<string, number>();
   for (const { group } of all) sizes.set(group, (sizes.get(group) ?? 0) + 1);
   return all.flatMap(({ group, kind, found }) =>
@@ -99,21 +99,21 @@ function examplesOf(all: readonly Asked[]): Example[] {
 }
 
 const best = ({ found }: Asked, weights: readonly number[]): number =>
-  found[0] ? relevanceOf(found[0].evidence, weights) : 0;
+  found[0] ? estimateRelevance(found[0].evidence, weights) : 0;
 const recall = ({ found, right }: Asked): number =>
   found.slice(0, 5).filter(({ isRight }) => isRight).length / right;
 const mean = (numbers: readonly number[]): number =>
   numbers.reduce((sum, each) => sum + each, 0) / Math.max(1, numbers.length);
 
-function groupedBy<Item, Key>(items: readonly Item[], keyOf: (item: Item) => Key): Map<Key, Item[]> {
+function groupItems<Item, Key>(items: readonly Item[], keyOf: (item: Item) => Key): Map<Key, Item[]> {
   const groups = new Map<Key, Item[]>();
   for (const item of items) groups.set(keyOf(item), [...(groups.get(keyOf(item)) ?? []), item]);
   return groups;
 }
 
 /** The highest gate that costs no set group more recall than it may, on average over the groups. */
-function gateFor(all: readonly Asked[], weights: readonly number[]): number {
-  const groups = groupedBy(
+function findGate(all: readonly Asked[], weights: readonly number[]): number {
+  const groups = groupItems(
     all.filter(({ kind }) => kind === "right"),
     ({ group }) => group,
   );
@@ -133,7 +133,7 @@ function gateFor(all: readonly Asked[], weights: readonly number[]): number {
 /** How far what is claimed of the first hit is from how often it is right, in points of 100. */
 function calibrationError(all: readonly Asked[], weights: readonly number[]): number {
   const firsts = all.filter(({ found }) => found.length > 0);
-  const bins = groupedBy(firsts, (one) => Math.min(9, Math.floor(best(one, weights) * 10)));
+  const bins = groupItems(firsts, (one) => Math.min(9, Math.floor(best(one, weights) * 10)));
   return [...bins.values()].reduce((sum, ones) => {
     const claimed = mean(ones.map((one) => best(one, weights)));
     const right = mean(ones.map(({ found }) => Number(found[0]?.isRight)));
@@ -182,14 +182,14 @@ print(
 );
 for (const set of new Set(all.map((one) => one.set))) {
   const own = all.filter((one) => one.set === set);
-  const others = all.filter(({ group }) => group !== groupOf(set));
-  const weights = fitLogistic(examplesOf(others));
-  print(report(set, own, weights, gateFor(others, weights)));
+  const others = all.filter(({ group }) => group !== getGroup(set));
+  const weights = fitLogistic(createExamples(others));
+  print(report(set, own, weights, findGate(others, weights)));
 }
 const rounded = (numbers: readonly number[]): number[] =>
   numbers.map((each) => Math.round(each * 1000) / 1000);
-const fitted = fitLogistic(examplesOf(all));
-const gate = rounded([gateFor(all, fitted)])[0];
+const fitted = fitLogistic(createExamples(all));
+const gate = rounded([findGate(all, fitted)])[0];
 print(`\nFitted to all of them: ${JSON.stringify(fitted)}, gate ${gate}`);
 if (write === "--write") {
   const file = fileURLToPath(new URL("../../plugins/search/fusion/relevance.ts", import.meta.url));

@@ -1,4 +1,4 @@
-/** What a logistic model is fitted to. */
+/** A training example of the logistic model. */
 export interface Example {
   /** The first of them is 1, for what holds whatever the others are. */
   readonly terms: readonly number[];

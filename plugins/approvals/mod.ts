@@ -1,10 +1,15 @@
 /**
- * Approvals: definitions of servers, tools and capabilities that a person has to approve before they are used.
+ * Approvals: definitions of servers, tools and capabilities that the user has to approve before they are used.
  *
  * @module
  */
 import { definePlugin, type PluginFactory } from "../../core/mod.ts";
-import type { ApprovalKind, PendingApproval } from "../../core/services/approvals.ts";
+import {
+  type ApprovalKind,
+  type PendingApproval,
+  TOOL_CHANGED,
+  TOOL_PENDING,
+} from "../../core/services/approvals.ts";
 import { createApprovalStore } from "./store.ts";
 import { createToolGates } from "./tool-gates.ts";
 
@@ -17,6 +22,7 @@ export const approvals: PluginFactory<"approvals"> = definePlugin({
   order: "pre",
   uses: ["state"],
   provides: ["approvals"],
+  errors: { TOOL_CHANGED, TOOL_PENDING },
   setup(gateway) {
     const gates = createToolGates(gateway);
     const kinds = gateway.drivers("approval");

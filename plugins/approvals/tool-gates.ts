@@ -16,7 +16,7 @@ import {
 import { getPolicy } from "../../core/services/policy.ts";
 
 /** Holds tools back that wait for approval. */
-export interface ToolGates {
+interface ToolGates {
   add(judge: ToolJudge): ToolGate;
   readonly hooks: Pick<Hooks, "tool:discover" | "tool:disabled">;
 }
@@ -88,7 +88,7 @@ function refuse({ id }: Call, { tool, status, reason }: HeldTool): GatewayError 
     data: {
       tool: tool.id,
       risk_level: getPolicy(tool).riskLevel,
-      suggestion: `Ask a person to look at it and to run: toolpipe approve ${tool.id}`,
+      suggestion: `Ask the user to check the tool and to run: toolpipe approve ${tool.id}`,
       request_id: id,
       retryable: false,
     },

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { AuditNote, AuditRecord, ChainedRecord } from "../../core/services/audit.ts";
-import { canonicalJson, sha256 } from "../lib/hash.ts";
+import { canonicalJson, sha256Hex } from "../lib/hash.ts";
 
 /** Hash before the first record of all. */
 export const NOTHING_BEFORE: string = "0".repeat(64);
@@ -28,9 +28,9 @@ export function createChain(after: string = NOTHING_BEFORE): Chain {
     link(record) {
       const seq = end.seq + 1;
       const canonical = canonicalRecord(record, { chain, seq, prev_hash: end.hash });
-      const hash = sha256(canonical);
+      const hash = sha256Hex(canonical);
       end = { seq, hash };
-      // The hashed text is reused: serializing twice would double the cost.
+      // The hashed string is reused: serializing twice would double the cost.
       return `${canonical.slice(0, -1)},"hash":"${hash}"}`;
     },
     get end() {
@@ -45,7 +45,7 @@ export function createChain(after: string = NOTHING_BEFORE): Chain {
 /** Computes the hash that a record must have. */
 export function hashRecord(record: object): string {
   const { hash: _, ...rest } = record as { hash?: unknown };
-  return sha256(canonicalJson(rest));
+  return sha256Hex(canonicalJson(rest));
 }
 
 /**

@@ -1,60 +1,54 @@
 import { type FileHandle, open, stat } from "node:fs/promises";
 import { dirname } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
-import { codeOf, ifThere, makeFolder, syncFolder } from "../lib/files.ts";
-import { readPart, readTail } from "./tail.ts";
+import { sleep } from "../lib/backoff.ts";
+import { getErrorCode, ifExists, makeFolder, syncFolder } from "../lib/files.ts";
 
-/** What was found as a file was made ready for the next lines. */
-export interface Found {
-  /** The hash of the last record in it. Looked for only where the file is a new one for us. */
+/** State of a log file before the next lines. */
+export interface LogState {
+  /** Hash of the last record; only for a file that this process has not written to. */
   readonly last?: string | undefined;
-  /** So many bytes of a line that was never finished were removed. */
+  /** Bytes of an unfinished line that were removed. */
   readonly cut?: number | undefined;
-  /** Lines that were written before are gone from it: whoever copied it may have missed the last of them. */
+  /** Whether earlier lines are gone: a rotation by copying may have missed the last of them. */
   readonly shrunk?: boolean | undefined;
 }
 
-/** A file that only grows, by whole lines. It may be renamed, removed or emptied at any time. */
-export interface LogFile {
-  /** Makes it ready for the next lines. */
-  prepare(): Promise<Found>;
-  /** Adds whole lines, and returns once they are on the disk. Where it fails, none of them stays. */
-  append(lines: Buffer): Promise<void>;
-  close(): Promise<void>;
-}
-
-/** Another process is done with a write long before that. */
+/** Longer than a write of another process takes. */
 const TAIL_MS = 50;
 
-/** A log file; it and its folder are made with the first lines. */
-export function createLogFile(path: string): LogFile {
+/**
+ * Creates a file that grows by whole lines. Other programs may rename, remove or empty it at any time. The file and its
+ * folder are made with the first lines.
+ */
+export function createLogFile(path: string) {
   let handle: FileHandle | undefined;
-  /** The file as we left it. */
+  /** The file after our last write. */
   let known: { readonly dev: number; readonly ino: number; readonly size: number } | undefined;
-  /** What could not be written as a whole: a part of it may be in the file. */
-  let tried: Buffer | undefined;
+  /** Lines whose write failed: a part of them may be in the file. */
+  let failed: Buffer | undefined;
 
   return { prepare, append, close };
 
-  async function prepare(): Promise<Found> {
-    if (handle && !(await isOurs())) {
+  /** Opens the file, and repairs its end. */
+  async function prepare(): Promise<LogState> {
+    if (handle && !(await isSameFile())) {
       await close();
-      // The next file may get the same number from the disk, and is another one all the same.
+      // The next file may get the same inode.
       known = undefined;
     }
     const isOpen = handle !== undefined;
     try {
-      return await lookAt();
+      return await inspect();
     } catch (thrown) {
       await close();
       if (!isOpen) throw thrown;
-      // The handle itself may have been the trouble.
-      return lookAt();
+      // The handle itself may be the cause.
+      return inspect();
     }
   }
 
-  async function lookAt(): Promise<Found> {
-    handle ??= await openPrivately(path);
+  async function inspect(): Promise<LogState> {
+    handle ??= await openForAppend(path);
     const stats = await handle.stat();
     if (!stats.isFile()) return {};
     const { dev, ino, size } = stats;
@@ -64,45 +58,47 @@ export function createLogFile(path: string): LogFile {
       known = { dev, ino, size };
       return { shrunk: true };
     }
-    if (before && (await undo(handle, size))) return {};
-    // A file that was there before us, or that another process writes to as well.
-    const { last, cut } = await mendTail(handle, size);
+    if (before && (await removePart(handle, size))) return {};
+    // The file is older than this process, or another process writes to it as well.
+    const { last, cut } = await repairTail(handle, size);
     known = { dev, ino, size: (await handle.stat()).size };
     return { last, cut };
   }
 
+  /** Adds whole lines and syncs them to the disk. If that fails, none of them stays. */
   async function append(bytes: Buffer): Promise<void> {
     const opened = handle;
-    if (!opened) throw new Error("The file is not open.");
+    if (!opened) throw new Error(`${path} is not open.`);
     try {
       let done = 0;
-      // A disk that is almost full takes a part and says nothing; what is left then tells why.
+      // A disk that is almost full writes a part without an error; writing the rest then fails with one.
       while (done < bytes.length) {
         const { bytesWritten } = await opened.write(bytes, done, bytes.length - done, null);
-        if (bytesWritten === 0) throw Object.assign(new Error("Nothing was written."), { code: "ENOSPC" });
+        if (bytesWritten === 0)
+          throw Object.assign(new Error(`${path}: nothing was written.`), { code: "ENOSPC" });
         done += bytesWritten;
       }
       await sync(opened);
       if (known) known = { ...known, size: known.size + bytes.length };
     } catch (thrown) {
-      tried = bytes;
-      // At once where it can be done, since another process may write to the file as well.
+      failed = bytes;
+      // At once if possible, since another process may write to the file as well.
       await opened
         .stat()
-        .then(({ size }) => undo(opened, size))
+        .then(({ size }) => removePart(opened, size))
         .catch(() => {});
       await close();
       throw thrown;
     }
   }
 
-  /** Takes the part back of what could not be written as a whole, if nothing else has come since. */
-  async function undo(opened: FileHandle, size: number): Promise<boolean> {
-    if (!known || !tried || size < known.size || size - known.size > tried.length) return false;
+  /** Removes the written part of the failed lines, if nothing was written after it. */
+  async function removePart(opened: FileHandle, size: number): Promise<boolean> {
+    if (!known || !failed || size < known.size || size - known.size > failed.length) return false;
     const part = await readPart(path, known.size, size);
-    if (!tried.subarray(0, part.length).equals(part)) return false;
+    if (!failed.subarray(0, part.length).equals(part)) return false;
     if (size > known.size) await opened.truncate(known.size);
-    tried = undefined;
+    failed = undefined;
     return true;
   }
 
@@ -112,28 +108,28 @@ export function createLogFile(path: string): LogFile {
     await opened?.close().catch(() => {});
   }
 
-  /** Whether what we write to is still what others find under this name. */
-  async function isOurs(): Promise<boolean> {
-    const found = await ifThere(stat(path));
+  /** Checks that the open file is still the one at the path. */
+  async function isSameFile(): Promise<boolean> {
+    const found = await ifExists(stat(path));
     return found !== undefined && (!known || (found.ino === known.ino && found.dev === known.dev));
   }
 
-  async function mendTail(opened: FileHandle, size: number): Promise<Found> {
+  async function repairTail(opened: FileHandle, size: number): Promise<LogState> {
     const tail = await readTail(path, size);
     if (tail.torn === 0) return { last: tail.last };
     await sleep(TAIL_MS);
     const now = (await opened.stat()).size;
-    if (now !== size) return mendTail(opened, now);
+    if (now !== size) return repairTail(opened, now);
     await opened.truncate(size - tail.torn);
     return { last: tail.last, cut: tail.torn };
   }
 }
 
-async function openPrivately(path: string): Promise<FileHandle> {
-  const isNew = (await ifThere(stat(path))) === undefined;
+async function openForAppend(path: string): Promise<FileHandle> {
+  const isNew = (await ifExists(stat(path))) === undefined;
   if (isNew) await makeFolder(dirname(path));
   const handle = await open(path, "a", 0o600);
-  // Its name must be on the disk too. Where that cannot be had, the records still are.
+  // The name must be on the disk too; if that fails, the records still are.
   if (isNew) await syncFolder(dirname(path)).catch(() => {});
   return handle;
 }
@@ -142,8 +138,65 @@ async function sync(handle: FileHandle): Promise<void> {
   try {
     await handle.datasync();
   } catch (thrown) {
-    // A pipe or a terminal has nothing to be kept on.
-    const code = codeOf(thrown);
+    // A pipe or a terminal cannot be synced.
+    const code = getErrorCode(thrown);
     if ((code !== "EINVAL" && code !== "ENOTSUP") || (await handle.stat()).isFile()) throw thrown;
+  }
+}
+
+const CHUNK = 65_536;
+const NEWLINE = 10;
+
+/** Reads the end of a file of this size. */
+async function readTail(path: string, size: number) {
+  if (size === 0) return { last: undefined, torn: 0 };
+  const handle = await open(path, "r");
+  try {
+    for (let length = CHUNK; ; length *= 4) {
+      const bytes = await readBytes(handle, Math.max(0, size - length), size);
+      const end = bytes.lastIndexOf(NEWLINE);
+      const start = end <= 0 ? -1 : bytes.lastIndexOf(NEWLINE, end - 1);
+      if (start < 0 && bytes.length < size) continue;
+      const torn = bytes.length - end - 1;
+      return {
+        /** Hash of the last record, if the last whole line is one. */
+        last: end < 0 ? undefined : parseHash(bytes.subarray(start + 1, end)),
+        /** Bytes after the last whole line. */
+        torn,
+      };
+    }
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Reads the bytes between two offsets. */
+async function readPart(path: string, from: number, to: number): Promise<Buffer> {
+  if (from === to) return Buffer.alloc(0);
+  const handle = await open(path, "r");
+  try {
+    return await readBytes(handle, from, to);
+  } finally {
+    await handle.close();
+  }
+}
+
+async function readBytes(handle: FileHandle, from: number, to: number): Promise<Buffer> {
+  const bytes = Buffer.alloc(to - from);
+  let done = 0;
+  while (done < bytes.length) {
+    const { bytesRead } = await handle.read(bytes, done, bytes.length - done, from + done);
+    if (bytesRead === 0) break;
+    done += bytesRead;
+  }
+  return bytes.subarray(0, done);
+}
+
+function parseHash(line: Buffer): string | undefined {
+  try {
+    const { hash } = JSON.parse(line.toString()) as { hash?: unknown };
+    return typeof hash === "string" && /^[0-9a-f]{64}$/.test(hash) ? hash : undefined;
+  } catch {
+    return undefined;
   }
 }

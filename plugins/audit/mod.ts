@@ -9,89 +9,75 @@ import {
   type Gateway,
   GatewayError,
   type MaybePromise,
-  type PluginFactory,
 } from "../../core/mod.ts";
 import type { AuditSink } from "../../core/services/audit.ts";
 import { getPolicy } from "../../core/services/policy.ts";
-import { createFrom, type DriverOptions, driverChoice, driverName } from "../lib/driver-choice.ts";
+import { createDriver, type DriverOptions, driverChoice, getDriverName } from "../lib/driver-choice.ts";
 import { stateFolder } from "../lib/folders.ts";
 import { canonicalJson } from "../lib/hash.ts";
-import { fileSink } from "./file.ts";
-import { folderSink } from "./folder.ts";
-import { installationKey, textHasher } from "./key.ts";
-import { memorySink } from "./memory.ts";
-import { intentOf, outcomeOf, type Params, recordOf } from "./record.ts";
+import { option } from "../lib/options.ts";
+import { createHasher, installationKey } from "./key.ts";
+import { draftIntent, draftOutcome, type Params, toRecord } from "./record.ts";
 import { createRecorder } from "./recorder.ts";
+import { fileSink, folderSink, memorySink } from "./sinks.ts";
 
-export type {
-  AuditEvent,
-  AuditNote,
-  AuditRecord,
-  AuditSink,
-  ChainedRecord,
-} from "../../core/services/audit.ts";
-export { fileSink } from "./file.ts";
-export { type AuditFolder, folderSink } from "./folder.ts";
-export { type MemorySink, memorySink } from "./memory.ts";
+export type { AuditRecord, AuditSink, ChainedRecord } from "../../core/services/audit.ts";
+export { type AuditFolder, fileSink, folderSink, type MemorySink, memorySink } from "./sinks.ts";
 export { type AuditFault, type Verified, verifyAudit } from "./verify.ts";
 
-/** A call that may do harm is not executed, because it cannot be recorded. */
 export const AUDIT_UNAVAILABLE: ErrorKind = defineError("AUDIT_UNAVAILABLE", {
   spec: "AUDIT_UNAVAILABLE",
   exit: 4,
   retry: true,
+  description: "A high-risk call is not executed, because it cannot be recorded.",
 });
 
-/** Options of the plugin `audit`. */
-export interface AuditOptions {
-  /**
-   * A sink, `memory`, or the path of a module that exports one, alone or as `{ type, ...options }`; a file a process in
-   * `folder` by default.
-   */
-  readonly sink?: string | DriverOptions | AuditSink;
-  /** A file of one JSON record a line, if no sink is given. */
-  readonly file?: string;
-  /** A folder with one such file a process, if neither is given; `audit` in the state folder by default. */
-  readonly folder?: string;
-  /** Files of the folder are removed so many days after their last record, when a process begins to record; 30 by default. */
-  readonly keepDays?: number;
-  /** Of more bytes than this, the oldest files of the folder are removed at the same time; 100,000,000 by default. */
-  readonly maxBytes?: number;
-}
-
-type Settings = AuditOptions & Required<Pick<AuditOptions, "keepDays" | "maxBytes">>;
-
 const options = v.strictObject({
-  sink: v.optional(
+  sink: option(
     v.union(
       [v.custom<AuditSink>(isSink), driverChoice],
       "an audit sink, the name of a driver, or the path of a module",
     ),
+    "`memory`, or the path of a module that exports a sink, alone or as `{ type, ...options }`. Without it, records go to `file` or `folder`.",
   ),
-  file: v.optional(v.string()),
-  folder: v.optional(v.string()),
-  keepDays: v.optional(v.pipe(v.number(), v.minValue(0, "a number of days, 0 or more")), 30),
-  maxBytes: v.optional(v.pipe(v.number(), v.minValue(0, "a number of bytes, 0 or more")), 100_000_000),
+  file: option(v.string(), "File with one JSON record a line, if there is no `sink`."),
+  folder: option(
+    v.string(),
+    "Folder with one such file for each process, if there is neither `sink` nor `file`. Without it, `audit` in the state folder.",
+  ),
+  keepDays: option(
+    v.pipe(v.number(), v.minValue(0, "a number of days, 0 or more")),
+    "Days after its last record until a file of the folder is removed. Files are removed when a process begins to record.",
+    30,
+  ),
+  maxBytes: option(
+    v.pipe(v.number(), v.minValue(0, "a number of bytes, 0 or more")),
+    "Bytes of all files of the folder together, above which the oldest files are removed.",
+    100_000_000,
+  ),
 });
+
+/** Options of {@link audit}. */
+export type AuditOptions = v.InferInput<typeof options>;
 
 type Risk = "low" | "unknown" | "medium" | "high";
 
-/** How long the records of a call may wait for others. Syncing each by itself took more than all the rest of a call. */
-const patience: Readonly<Record<Risk, number>> = { low: 50, unknown: 50, medium: 0, high: 0 };
+/** Milliseconds that records may wait to be written together: syncing each one took longer than the rest of a call. */
+const maxDelayMs: Readonly<Record<Risk, number>> = { low: 50, unknown: 50, medium: 0, high: 0 };
 
 /**
- * Records every execution twice, before it happens and once it is over, and once every call that is never executed.
- * Arguments and results are not recorded. What may do harm by the judgement of the plugin `guard` waits until its first
- * record is on the disk, and is refused where that cannot be had. Any other call goes on: a record that cannot be
- * written costs it no answer; that is told once, until one can be written again.
+ * Records every execution before and after it, and once every call that is never executed. Arguments and results are
+ * not recorded. A call of high risk, as the plugin `guard` rates it, waits until its first record is on the disk and is
+ * refused if it cannot be written. Any other call goes on; the failure is reported once, until a record is written again.
  */
-export const audit: PluginFactory<"audit", AuditOptions, Settings> = definePlugin({
+export const audit = definePlugin({
   name: "audit",
   uses: [],
   keys: ["audit"],
-  options: options as v.GenericSchema<AuditOptions, Settings>,
-  // Just before the tool: whoever denies a call, or answers it in the tool's place, comes first.
+  options,
+  // Just before the tool, after the plugins that deny a call or answer it themselves.
   order: "post",
+  errors: { AUDIT_UNAVAILABLE },
   async setup(gateway, { sink, file, folder = join(stateFolder(), "audit"), keepDays, maxBytes }) {
     gateway.register("auditSink", "file", (options) => fileSink(String(options["file"])));
     gateway.register("auditSink", "folder", (options) =>
@@ -102,16 +88,16 @@ export const audit: PluginFactory<"audit", AuditOptions, Settings> = definePlugi
     const target = own ?? folderSink({ folder, keepDays, maxBytes });
     const recorder = createRecorder(target, (error) => {
       gateway.report(error);
-      // Nobody chose this place, so that nobody may be listening.
+      // The default folder was not chosen by the user, who may not listen for errors.
       if (!own) process.stderr.write(`toolpipe: ${error.message}\n`);
     });
-    /** Of a call whose execution was recorded, its arguments as they were then. */
+    /** Key of the arguments of a call as they were when its execution was recorded. */
     const begun = Symbol("toolpipe audit");
-    let hasher: ReturnType<typeof textHasher> | undefined;
-    const codeOf = (params: Params): string => {
-      hasher ??= textHasher(keyOf(gateway));
-      params.code ??= hasher(params.text);
-      return params.code;
+    let hasher: ReturnType<typeof createHasher> | undefined;
+    const hashParams = (params: Params): string => {
+      hasher ??= createHasher(readKey(gateway));
+      params.hash ??= hasher(params.json);
+      return params.hash;
     };
 
     return {
@@ -123,35 +109,35 @@ export const audit: PluginFactory<"audit", AuditOptions, Settings> = definePlugi
         const params = call.notes[begun] as Params | undefined;
         const wasExecuted =
           call.ok || params !== undefined || (call.tool?.builtin && call.stage === "execute");
-        const draft = outcomeOf(
+        const draft = draftOutcome(
           call,
           wasExecuted ? "outcome" : "denial",
-          params ?? { text: canonicalJson(call.args) },
+          params ?? { json: canonicalJson(call.args) },
         );
-        const risk = riskOf(call);
-        const writing = recorder.write(() => recordOf(draft, codeOf), patience[risk]);
+        const risk = rateRisk(call);
+        const writing = recorder.write(() => toRecord(draft, hashParams), maxDelayMs[risk]);
         return risk === "high" ? writing.safe.then(() => {}) : writing.room;
       },
       close: () => recorder.close(),
     };
 
-    /** Returns what the call has to wait for. */
+    /** Records that a call is executed. The returned promise delays the call. */
     function begin(call: Call): MaybePromise<void> {
-      const params: Params = { text: canonicalJson(call.args) };
+      const params: Params = { json: canonicalJson(call.args) };
       call.notes[begun] = params;
-      const draft = intentOf(call, params);
-      const risk = riskOf(call);
-      const writing = recorder.write(() => recordOf(draft, codeOf), patience[risk]);
+      const draft = draftIntent(call, params);
+      const risk = rateRisk(call);
+      const writing = recorder.write(() => toRecord(draft, hashParams), maxDelayMs[risk]);
       if (risk !== "high") return writing.room;
       return writing.safe.then((isSafe) => {
         if (isSafe) return;
         call.notes[begun] = undefined;
-        throw unavailable(call);
+        throw createUnavailableError(call);
       });
     }
 
-    /** Where nobody judges it, no call is held up for its records. */
-    function riskOf({ tool }: Pick<Call, "tool">): Risk {
+    /** Without a policy of the plugin `guard`, no call waits for its records. */
+    function rateRisk({ tool }: Pick<Call, "tool">): Risk {
       if (!tool || tool.builtin) return "low";
       if (!tool.policy) return "unknown";
       const { riskLevel } = getPolicy(tool);
@@ -160,7 +146,7 @@ export const audit: PluginFactory<"audit", AuditOptions, Settings> = definePlugi
   },
 });
 
-function unavailable({ toolId }: Call): GatewayError {
+function createUnavailableError({ toolId }: Call): GatewayError {
   return new GatewayError(
     AUDIT_UNAVAILABLE,
     `"${toolId}" was not executed, because it cannot be recorded: the audit cannot be written.`,
@@ -174,15 +160,15 @@ function unavailable({ toolId }: Call): GatewayError {
   );
 }
 
-/** Codes of this process can then be compared with each other only, but are no easier to guess. */
-function keyOf(gateway: Gateway): Buffer {
+/** Falls back to a random key: hashes are then comparable within this process only, and still cannot be guessed. */
+function readKey(gateway: Gateway): Buffer {
   try {
     return installationKey(join(stateFolder(), "audit.key"));
   } catch (cause) {
     gateway.report(
       new GatewayError(
         "INTERNAL",
-        "The key of the audit cannot be read or made; another one is used for now.",
+        "The audit key cannot be read or created. A temporary key is used, so argument hashes cannot be compared with those of other runs.",
         {
           cause,
           data: { plugin: "audit", hook: "audit" },
@@ -198,11 +184,11 @@ async function openSink(
   choice: string | DriverOptions | AuditSink,
 ): Promise<AuditSink> {
   if (isSink(choice)) return choice;
-  const sink = await createFrom(gateway, "auditSink", choice as string | DriverOptions);
+  const sink = await createDriver(gateway, "auditSink", choice as string | DriverOptions);
   if (isSink(sink)) return sink;
   throw new GatewayError(
     "CONFIG_INVALID",
-    `audit.sink: "${driverName(choice)}" did not create an audit sink. It needs write and close.`,
+    `audit.sink: "${getDriverName(choice)}" did not create an audit sink. It needs write and close.`,
   );
 }
 

@@ -1,18 +1,18 @@
 import type { Call, SettledCall } from "../../core/mod.ts";
 import type { AuditEvent, AuditRecord } from "../../core/services/audit.ts";
 
-/** The arguments of a call, as canonical JSON: they may be others when a record is made. */
+/** The arguments of a call as canonical JSON, since they may change before the record is made. */
 export interface Params {
-  readonly text: string;
-  /** Their code, once there is a record. */
-  code?: string;
+  readonly json: string;
+  /** Their hash, once a record has been made. */
+  hash?: string;
 }
 
 /**
- * What a record is made of. It is made later, with many others: what takes its time is then done in one go, and no call
- * waits for it. Of a call it holds no more than it needs, since results may be large.
+ * Fields of a record that is made later, together with others, so that no call waits for hashing. It does not hold the
+ * call itself, whose result may be large.
  */
-export interface Draft extends Pick<AuditRecord, "event" | "outcome" | "stage"> {
+interface Draft extends Pick<AuditRecord, "event" | "outcome" | "stage"> {
   readonly id: string;
   readonly parentId: string | undefined;
   readonly toolId: string;
@@ -23,11 +23,11 @@ export interface Draft extends Pick<AuditRecord, "event" | "outcome" | "stage"> 
   readonly params: Params;
 }
 
-/** A caller may write anything there, and a record stays small. */
+/** Longest id in a record: callers choose the ids, and records stay small. */
 const MAX_ID = 256;
 
-/** What is written before a call is executed. */
-export function intentOf({ id, parent, toolId, actor, startedAt }: Call, params: Params): Draft {
+/** Creates the draft of the record before an execution. */
+export function draftIntent({ id, parent, toolId, actor, startedAt }: Call, params: Params): Draft {
   return {
     event: "intent",
     id,
@@ -43,8 +43,8 @@ export function intentOf({ id, parent, toolId, actor, startedAt }: Call, params:
   };
 }
 
-/** What is written once a call is over. */
-export function outcomeOf(call: SettledCall, event: AuditEvent, params: Params): Draft {
+/** Creates the draft of the record of a finished call. */
+export function draftOutcome(call: SettledCall, event: AuditEvent, params: Params): Draft {
   return {
     event,
     id: call.id,
@@ -60,33 +60,33 @@ export function outcomeOf(call: SettledCall, event: AuditEvent, params: Params):
   };
 }
 
-/** The record of a draft. */
-export function recordOf(draft: Draft, codeOf: (params: Params) => string): AuditRecord {
+/** Makes the record of a draft. */
+export function toRecord(draft: Draft, hashParams: (params: Params) => string): AuditRecord {
   const record: { -readonly [Key in keyof AuditRecord]: AuditRecord[Key] } = {
     event: draft.event,
     request_id: draft.id,
-    tool_id: short(draft.toolId),
-    actor_id: short(draft.actorId),
-    timestamp: timeOf(draft.startedAt),
-    params_hash: codeOf(draft.params),
+    tool_id: shortenId(draft.toolId),
+    actor_id: shortenId(draft.actorId),
+    timestamp: formatTime(draft.startedAt),
+    params_hash: hashParams(draft.params),
     outcome: draft.outcome,
     stage: draft.stage,
     duration_ms: Math.round(draft.durationMs * 1000) / 1000,
   };
-  // Not by a spread, which takes as long as all the rest.
+  // Without a spread, which takes as long as the rest of this function.
   if (draft.parentId) record.parent_id = draft.parentId;
   if (draft.via) record.via = draft.via;
   return record;
 }
 
-let last = { ms: 0, text: new Date(0).toISOString() };
+let last = { ms: 0, iso: new Date(0).toISOString() };
 
-/** Both records of a call have the same time, and writing it out takes as long as all the rest of one. */
-function timeOf(ms: number): string {
-  if (last.ms !== ms) last = { ms, text: new Date(ms).toISOString() };
-  return last.text;
+/** Formats a time. Both records of a call have the same one, and formatting takes as long as the rest of a record. */
+function formatTime(ms: number): string {
+  if (last.ms !== ms) last = { ms, iso: new Date(ms).toISOString() };
+  return last.iso;
 }
 
-function short(id: string): string {
+function shortenId(id: string): string {
   return id.length <= MAX_ID ? id : `${id.slice(0, MAX_ID)}…`;
 }

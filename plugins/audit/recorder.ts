@@ -1,45 +1,38 @@
 import { GatewayError, type MaybePromise } from "../../core/mod.ts";
 import type { AuditRecord, AuditSink } from "../../core/services/audit.ts";
 
-/** A record on its way. */
-export interface Writing {
-  /** Whether it is safe, once that is known. */
+/** State of a record that was handed to the sink. */
+interface Writing {
+  /** Resolves to whether the record was written. */
   readonly safe: Promise<boolean>;
-  /** What a caller waits for that does not need to know: nothing, or room for more records. */
+  /** Delays a call while too many records wait. */
   readonly room: MaybePromise<void>;
 }
 
-/** Hands records to a sink. */
-export interface Recorder {
-  /** The record may wait so long, so that others are written with it. */
-  write(make: () => AuditRecord, withinMs: number): Writing;
-  /** Resolves once no record is on its way; then closes the sink. */
-  close(): Promise<void>;
-}
-
-/** Records that will be safe at the same moment. */
+/** Records of one write. */
 interface Pending {
   readonly writing: Promise<void>;
   readonly settled: Promise<boolean>;
   count: number;
 }
 
-/** So many records may be on their way before calls wait for them. None is dropped. */
+/** Pending records above which calls wait. None is dropped. */
 const MAX_WAITING = 1_000;
 
 const safe = Promise.resolve(true);
 
-/** Makes a recorder. Of records that cannot be written, `tell` hears once, until one can be written again. */
-export function createRecorder(sink: AuditSink, tell: (error: GatewayError) => void): Recorder {
+/** Creates a recorder. A failure is reported once, until a record is written again. */
+export function createRecorder(sink: AuditSink, report: (error: GatewayError) => void) {
   let waiting = 0;
   let isFailing = false;
-  /** The records that were handed over last: those that are written together have one promise. */
+  /** Records of the last write; records that are written together have one promise. */
   let latest: Pending | undefined;
   return {
-    write(make, withinMs) {
+    /** Writes a record, delayed by at most so many milliseconds to be written with others. */
+    write(make: () => AuditRecord, withinMs: number): Writing {
       let writing: MaybePromise<void>;
       try {
-        writing = hand(make, withinMs);
+        writing = passToSink(make, withinMs);
       } catch (thrown) {
         fail(thrown);
         return { safe: Promise.resolve(false), room: undefined };
@@ -50,25 +43,26 @@ export function createRecorder(sink: AuditSink, tell: (error: GatewayError) => v
       }
       waiting++;
       if (latest?.writing === writing) latest.count++;
-      else latest = pendingOf(writing);
+      else latest = createPending(writing);
       const { settled } = latest;
       return { safe: settled, room: waiting > MAX_WAITING ? settled.then(() => {}) : undefined };
     },
-    async close() {
-      // A sink that collects records writes them when it is closed; any other one is finished with the last of them.
+    /** Writes all pending records and closes the sink. */
+    async close(): Promise<void> {
+      // A sink that collects records writes them when it is closed.
       if (!sink.writeSoon) while (waiting > 0) await latest?.settled;
       await sink.close();
     },
   };
 
-  /** A sink that collects records keeps their order itself; any other one gets each when the one before is written. */
-  function hand(make: () => AuditRecord, withinMs: number): MaybePromise<void> {
+  /** A sink that collects records keeps their order itself; another one gets each record after the one before. */
+  function passToSink(make: () => AuditRecord, withinMs: number): MaybePromise<void> {
     if (sink.writeSoon) return withinMs > 0 ? sink.writeSoon(make, withinMs) : sink.write(make());
     const record = make();
     return waiting > 0 && latest ? latest.settled.then(() => sink.write(record)) : sink.write(record);
   }
 
-  function pendingOf(writing: Promise<void>): Pending {
+  function createPending(writing: Promise<void>): Pending {
     const pending: Pending = {
       writing,
       count: 1,
@@ -93,7 +87,7 @@ export function createRecorder(sink: AuditSink, tell: (error: GatewayError) => v
     isFailing = true;
     const { code } = (cause ?? {}) as { code?: unknown };
     const why = typeof code === "string" ? ` (${code})` : "";
-    tell(
+    report(
       new GatewayError("INTERNAL", `Calls are not being recorded: the audit cannot be written${why}.`, {
         cause,
         data: { plugin: "audit", hook: "audit" },

@@ -1,24 +1,24 @@
 import type { JsonObject } from "../../core/mod.ts";
+import { type AuditLine, readAudit } from "./audit-files.ts";
 import { hashRecord, NOTHING_BEFORE } from "./chain.ts";
-import { type AuditLine, readAudit } from "./read.ts";
 
-/** The first record of a file that is not as it was written, or not where. */
+/** First record of a file that was changed, removed, added or moved. */
 export interface AuditFault {
   readonly file: string;
   readonly line: number;
-  /** Its number in its chain, where it has one. */
+  /** Number of the record in its chain. */
   readonly seq?: number;
   readonly request_id?: string;
-  /** What is wrong, in words that go on from "record 5". */
+  /** End of a sentence that begins with "record 5". */
   readonly reason: string;
 }
 
-/** What became of checking a file. */
+/** Result of the check of a file. */
 export interface Verified {
   readonly file: string;
   readonly records: number;
   readonly chains: number;
-  /** Whether its last line was never finished: its process was killed as it wrote, and nobody was told it was safe. */
+  /** Whether the last line is unfinished: its process was killed before the write was confirmed. */
   readonly isTorn: boolean;
   readonly fault?: AuditFault;
 }
@@ -31,8 +31,8 @@ interface Link {
 }
 
 /**
- * Checks that every record of these files is as it was written, and follows the one it followed then. A file may
- * continue another one of them, or one of `beside`, as it does after a rotation.
+ * Checks that every record of these files is unchanged and follows its predecessor. A file may continue another one,
+ * or one of `beside`, as it does after a rotation.
  */
 export async function verifyAudit(
   files: readonly string[],
@@ -40,14 +40,14 @@ export async function verifyAudit(
 ): Promise<readonly Verified[]> {
   const all = [...new Set([...files, ...beside])];
   const elsewhere = new Map<string, Promise<Map<string, Link>>>();
-  const linksOf = (file: string): Promise<Map<string, Link>> => {
+  const getLinks = (file: string): Promise<Map<string, Link>> => {
     const known = elsewhere.get(file) ?? readLinks(file);
     elsewhere.set(file, known);
     return known;
   };
   const find = async (hash: string, except: string): Promise<Link | undefined> => {
     for (const file of all) {
-      const found = file === except ? undefined : (await linksOf(file)).get(hash);
+      const found = file === except ? undefined : (await getLinks(file)).get(hash);
       if (found) return found;
     }
   };
@@ -60,7 +60,7 @@ async function verifyFile(
   file: string,
   find: (hash: string) => Promise<Link | undefined>,
 ): Promise<Verified> {
-  const lastOf = new Map<string, Link>();
+  const lastLinks = new Map<string, Link>();
   const seen = new Map<string, Link>();
   let records = 0;
   let isTorn = false;
@@ -69,27 +69,27 @@ async function verifyFile(
       isTorn = true;
       break;
     }
-    const link = linkOf(line.record);
-    const reason = await faultOf(line, link);
-    if (reason) return { ...done(), fault: faultAt(file, line, reason) };
+    const link = toLink(line.record);
+    const reason = await findFault(line, link);
+    if (reason) return { ...done(), fault: createFault(file, line, reason) };
     if (!link) continue;
     records++;
-    lastOf.set(link.chain, link);
+    lastLinks.set(link.chain, link);
     seen.set(link.hash, link);
   }
   return done();
 
   function done(): Verified {
-    return { file, records, chains: lastOf.size, isTorn };
+    return { file, records, chains: lastLinks.size, isTorn };
   }
 
-  async function faultOf({ record }: AuditLine, link: Link | undefined): Promise<string | undefined> {
+  async function findFault({ record }: AuditLine, link: Link | undefined): Promise<string | undefined> {
     if (!record) return "is not a record";
     if (!link) return "has no place in a chain";
     if (hashRecord(record) !== link.hash) return "was changed: its hash is another one";
-    // Lines of which nobody knew whether a copy has them are there twice.
+    // After a rotation by copying, lines are written again and may be there twice.
     if (seen.has(link.hash)) return undefined;
-    const last = lastOf.get(link.chain);
+    const last = lastLinks.get(link.chain);
     if (last) {
       if (link.seq !== last.seq + 1) return `comes after record ${last.seq}: one was removed, added or moved`;
       return link.prev_hash === last.hash ? undefined : `does not follow record ${last.seq} as it is now`;
@@ -105,20 +105,20 @@ async function verifyFile(
 async function readLinks(file: string): Promise<Map<string, Link>> {
   const links = new Map<string, Link>();
   for await (const { record } of readAudit(file)) {
-    const link = linkOf(record);
+    const link = toLink(record);
     if (link) links.set(link.hash, link);
   }
   return links;
 }
 
-function linkOf(record: JsonObject | undefined): Link | undefined {
+function toLink(record: JsonObject | undefined): Link | undefined {
   const { chain, seq, prev_hash, hash } = record ?? {};
   if (typeof chain !== "string" || !Number.isSafeInteger(seq)) return undefined;
   if (typeof prev_hash !== "string" || typeof hash !== "string") return undefined;
   return { chain, seq: seq as number, prev_hash, hash };
 }
 
-function faultAt(file: string, { line, record }: AuditLine, reason: string): AuditFault {
+function createFault(file: string, { line, record }: AuditLine, reason: string): AuditFault {
   const { seq, request_id } = record ?? {};
   return {
     file,

@@ -1,19 +1,11 @@
 import type { AuditNote, AuditRecord } from "../../core/services/audit.ts";
 import { type Chain, createChain } from "./chain.ts";
-import { createLogFile, type Found } from "./log-file.ts";
+import { createLogFile, type LogState } from "./log-file.ts";
 
 /** Writes the records of one file. */
-export interface Writer {
-  /** Resolves once the record is on the disk. */
-  write(record: AuditRecord): Promise<void>;
-  /** The same for one that may wait so long, and is made when it is written. */
-  writeSoon(make: () => AuditRecord, withinMs: number): Promise<void>;
-  /** Writes now what may wait, and resolves once nothing does. */
-  flush(): Promise<void>;
-  close(): Promise<void>;
-}
+export type Writer = ReturnType<typeof createWriter>;
 
-/** Records that are written together, and share what tells that they are: a promise for each costs as much as itself. */
+/** Records that are written together and share one promise: one for each costs as much as the record. */
 interface Batch {
   readonly records: (AuditRecord | (() => AuditRecord))[];
   readonly written: Promise<void>;
@@ -21,58 +13,60 @@ interface Batch {
   readonly reject: (reason: unknown) => void;
 }
 
-/** Lines that were written. As bytes: as texts, which live for a moment and no longer, they filled the heap. */
+/** Lines that were written. Kept as bytes, because strings filled the heap. */
 interface Lines {
   readonly bytes: Buffer;
   readonly count: number;
 }
 
-/** So many records are written in one piece. */
+/** Records of one write. */
 const MAX_BATCH = 4_096;
-/** So many are written at once, whether they have time or not: more at a time are no cheaper, and calls would wait. */
+/** Delayed records that cause a write: larger writes are no cheaper, and calls would wait for them. */
 const ENOUGH = 128;
-/** So many lines at least are written again after a file was emptied: its copy may not have them. */
+/** Lines that are at least written again after the file was emptied: its copy may not have them. */
 const RECENT = 256;
 
-/** Makes the writer of a file: whatever waits is written in one piece, and then synced once for all. */
-export function createWriter(path: string): Writer {
+/** Creates the writer of a file. All waiting records are written together and synced once. */
+export function createWriter(path: string) {
   const file = createLogFile(path);
   let queue: Batch[] = [];
   let writing: Promise<void> | undefined;
-  /** Whether what waits is written as soon as what is being written is done. */
+  /** Whether waiting records are written right after the current write. */
   let isUrgent = false;
   let timer: ReturnType<typeof setTimeout> | undefined;
-  /** How long what waits may do so at most. What comes later and may wait as long needs no clock of its own. */
-  let patience = Number.POSITIVE_INFINITY;
+  /** Shortest delay of the waiting records. A later record with the same delay needs no timer of its own. */
+  let delayMs = Number.POSITIVE_INFINITY;
   let chain: Chain | undefined;
   let recent: readonly Lines[] = [];
-  /** What has to be told with the next lines that can be written. */
+  /** Bytes and records for the notes in the next write. */
   let cut = 0;
   let lost = 0;
 
   return {
-    write(record) {
-      const { written } = take(record);
-      hurry();
+    /** Resolves once the record is on the disk. */
+    write(record: AuditRecord): Promise<void> {
+      const { written } = enqueue(record);
+      writeNow();
       return written;
     },
-    writeSoon(make, withinMs) {
-      const { written, records } = take(make);
-      if (records.length >= ENOUGH) hurry();
-      else if (withinMs < patience) {
-        patience = withinMs;
-        if (!writing) arm();
+    /** Writes a record that may be delayed by so many milliseconds and is made when it is written. */
+    writeSoon(make: () => AuditRecord, withinMs: number): Promise<void> {
+      const { written, records } = enqueue(make);
+      if (records.length >= ENOUGH) writeNow();
+      else if (withinMs < delayMs) {
+        delayMs = withinMs;
+        if (!writing) startTimer();
       }
       return written;
     },
     flush,
-    async close() {
+    async close(): Promise<void> {
       await flush();
       await file.close();
     },
   };
 
-  function take(record: AuditRecord | (() => AuditRecord)): Batch {
+  function enqueue(record: AuditRecord | (() => AuditRecord)): Batch {
     const last = queue.at(-1);
     const batch = last && last.records.length < MAX_BATCH ? last : newBatch();
     if (batch !== last) queue.push(batch);
@@ -81,16 +75,16 @@ export function createWriter(path: string): Writer {
   }
 
   async function flush(): Promise<void> {
-    hurry();
+    writeNow();
     await writing;
   }
 
-  function arm(): void {
+  function startTimer(): void {
     clearTimeout(timer);
-    timer = setTimeout(hurry, patience);
+    timer = setTimeout(writeNow, delayMs);
   }
 
-  function hurry(): void {
+  function writeNow(): void {
     clearTimeout(timer);
     if (queue.length === 0) return;
     isUrgent = true;
@@ -102,15 +96,15 @@ export function createWriter(path: string): Writer {
       let taken: Batch[] = [];
       try {
         const found = await file.prepare();
-        // Only now, so that what came meanwhile need not wait for the next sync.
+        // Only now, so that records that came meanwhile share this sync.
         taken = queue.splice(0, 1);
-        if (queue.length === 0) begin();
-        for (const { records } of taken) await commit(found, records.flatMap(made));
+        if (queue.length === 0) resetDelay();
+        for (const { records } of taken) await commit(found, records.flatMap(make));
         for (const { resolve } of taken) resolve();
       } catch (error) {
         if (taken.length === 0) {
           [taken, queue] = [queue, []];
-          begin();
+          resetDelay();
         }
         for (const { records, reject } of taken) {
           lost += records.length;
@@ -119,12 +113,11 @@ export function createWriter(path: string): Writer {
       }
     }
     writing = undefined;
-    // What came meanwhile and may wait does so.
-    if (queue.length > 0) arm();
+    if (queue.length > 0) startTimer();
   }
 
-  /** One that cannot be made costs no other one. */
-  function made(record: AuditRecord | (() => AuditRecord)): readonly AuditRecord[] {
+  /** Makes a record. A record that fails is counted as lost and does not affect the others. */
+  function make(record: AuditRecord | (() => AuditRecord)): readonly AuditRecord[] {
     try {
       return [typeof record === "function" ? record() : record];
     } catch {
@@ -133,13 +126,12 @@ export function createWriter(path: string): Writer {
     }
   }
 
-  /** Nothing waits now; what comes says itself how long it may. */
-  function begin(): void {
+  function resetDelay(): void {
     isUrgent = false;
-    patience = Number.POSITIVE_INFINITY;
+    delayMs = Number.POSITIVE_INFINITY;
   }
 
-  async function commit(found: Found, batch: readonly AuditRecord[]): Promise<void> {
+  async function commit(found: LogState, batch: readonly AuditRecord[]): Promise<void> {
     cut += found.cut ?? 0;
     chain ??= createChain(found.last);
     const { end, link } = chain;
@@ -147,17 +139,17 @@ export function createWriter(path: string): Writer {
     const records = [...notes, ...batch];
     const bytes = Buffer.from(records.map((record) => `${link(record)}\n`).join(""));
     try {
-      if (!found.shrunk || !(await isAddedTo(recent, bytes))) await file.append(bytes);
+      if (!found.shrunk || !(await appendAgain(recent, bytes))) await file.append(bytes);
     } catch (error) {
       chain.goBack(end);
       throw error;
     }
     cut = lost = 0;
-    recent = latest([...recent, { bytes, count: records.length }]);
+    recent = keepRecent([...recent, { bytes, count: records.length }]);
   }
 
-  /** What was written before goes before, if there is room for both. */
-  async function isAddedTo(before: readonly Lines[], bytes: Buffer): Promise<boolean> {
+  /** Appends the recent lines again before the new ones; false if there is no room for both. */
+  async function appendAgain(before: readonly Lines[], bytes: Buffer): Promise<boolean> {
     try {
       await file.append(Buffer.concat([...before.map((lines) => lines.bytes), bytes]));
       return true;
@@ -168,8 +160,8 @@ export function createWriter(path: string): Writer {
   }
 }
 
-/** The last of them, as few as make up for enough lines. */
-function latest(all: readonly Lines[]): readonly Lines[] {
+/** Keeps the last writes that together have at least {@link RECENT} lines. */
+function keepRecent(all: readonly Lines[]): readonly Lines[] {
   let count = 0;
   const first = all.findLastIndex((lines) => {
     count += lines.count;

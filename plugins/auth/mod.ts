@@ -1,73 +1,51 @@
 import * as v from "valibot";
-import { type Actor, definePlugin, GatewayError, localUser, type PluginFactory } from "../../core/mod.ts";
-import type { Authenticator } from "../../core/services/auth.ts";
-import { INSUFFICIENT_SCOPE, UNAUTHENTICATED } from "./errors.ts";
-import { createJwtAuthenticator, type JwtOptions, safeAlgorithms } from "./jwt.ts";
+import { type Actor, definePlugin, GatewayError, localUser } from "../../core/mod.ts";
+import type { Authenticator } from "../../core/services/http.ts";
+import { option } from "../lib/options.ts";
+import {
+  AUTH_UNAVAILABLE,
+  createJwtAuthenticator,
+  createTokenAuthenticator,
+  INSUFFICIENT_SCOPE,
+  type JwtOptions,
+  jwtIssuer,
+  nonEmpty,
+  secureUrl,
+  staticToken,
+  UNAUTHENTICATED,
+} from "./authenticators.ts";
 import { resourceMetadata } from "./resource-metadata.ts";
-import { createTokenAuthenticator, type StaticToken } from "./static-tokens.ts";
 
-export type { Auth, Authenticator, ResourceMetadata } from "../../core/services/auth.ts";
-export { AUTH_UNAVAILABLE, INSUFFICIENT_SCOPE, UNAUTHENTICATED } from "./errors.ts";
-export type { JwtOptions } from "./jwt.ts";
-export type { StaticToken } from "./static-tokens.ts";
+export type { Auth } from "../../core/services/http.ts";
+export {
+  AUTH_UNAVAILABLE,
+  INSUFFICIENT_SCOPE,
+  type JwtOptions,
+  type StaticToken,
+  UNAUTHENTICATED,
+} from "./authenticators.ts";
 
-/** Options for the auth plugin. */
-export interface AuthOptions {
-  /** Tokens by their hashes; `toolpipe token` makes one. */
-  readonly tokens?: readonly StaticToken[];
-  /** Issuers whose tokens are accepted. */
-  readonly jwt?: readonly JwtOptions[];
-  /** Scopes that every caller needs; none by default. */
-  readonly requiredScopes?: readonly string[];
-  /** The URL by which clients know this gateway, if it is not the one that it is served at. */
-  readonly resource?: string;
-  /** Authenticators for other kinds of tokens: names of registered ones, paths of modules that export one, or objects. */
-  readonly authenticators?: readonly (string | Authenticator)[];
-}
-
-const text = v.pipe(v.string(), v.minLength(1, "a text"));
-const secureUrl = v.pipe(
-  v.string(),
-  v.check(isSecure, "an address that begins with https:// (or http:// on this machine)"),
-);
 const options = v.strictObject({
-  tokens: v.optional(
-    v.array(
-      v.strictObject({
-        sha256: v.pipe(
-          v.string(),
-          v.regex(/^[0-9a-f]{64}$/, "64 hexadecimal digits, as `toolpipe token` prints them"),
-        ),
-        actor: text,
-        scopes: v.optional(v.array(text)),
-        expires: v.optional(v.pipe(v.string(), v.isoTimestamp("a moment such as 2027-01-31T00:00:00Z"))),
-      }),
-    ),
+  tokens: option(v.array(staticToken), "Accepted tokens by their hashes; `toolpipe token` makes one."),
+  jwt: option(v.array(jwtIssuer), "Issuers whose tokens are accepted."),
+  requiredScopes: option(v.array(nonEmpty), "Scopes that every caller needs."),
+  resource: option(
+    secureUrl,
+    "URL by which clients know this gateway, if it is not the one that it is served at.",
   ),
-  jwt: v.optional(
-    v.array(
-      v.strictObject({
-        issuer: text,
-        audience: text,
-        jwks: secureUrl,
-        algorithms: v.optional(v.array(v.picklist(safeAlgorithms))),
-        clockSkewSeconds: v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(300))),
-        actorClaim: v.optional(text),
-        actorPrefix: v.optional(v.string()),
-      }),
-    ),
-  ),
-  requiredScopes: v.optional(v.array(text)),
-  resource: v.optional(secureUrl),
-  authenticators: v.optional(
+  authenticators: option(
     v.array(
       v.union(
-        [v.custom<Authenticator>(isAuthenticator), text],
+        [v.custom<Authenticator>(isAuthenticator), nonEmpty],
         "an authenticator, the name of one, or the path of a module",
       ),
     ),
+    "Authenticators for other kinds of tokens: names of registered ones, or paths of modules that export one.",
   ),
 });
+
+/** Options of {@link auth}. */
+export type AuthOptions = v.InferInput<typeof options>;
 
 /** Longest `Authorization` header that is read. */
 const LONGEST = 16_384;
@@ -76,12 +54,13 @@ const LONGEST = 16_384;
  * Requires a token of every caller over HTTP. Without options it does nothing; with an empty list of tokens it refuses
  * every caller.
  */
-export const auth: PluginFactory<"auth", AuthOptions> = definePlugin({
+export const auth = definePlugin({
   name: "auth",
   uses: [],
   provides: ["auth"],
   keys: ["auth"],
-  options: options as v.GenericSchema<AuthOptions>,
+  options,
+  errors: { UNAUTHENTICATED, INSUFFICIENT_SCOPE, AUTH_UNAVAILABLE },
   setup(gateway, given) {
     if (Object.values(given).every((option) => option === undefined)) return;
     const { tokens = [], jwt = [], requiredScopes = [], resource, authenticators = [] } = given;
@@ -114,13 +93,13 @@ export const auth: PluginFactory<"auth", AuthOptions> = definePlugin({
 });
 
 function isAuthenticator(value: unknown): value is Authenticator {
-  return typeof (value as Partial<Authenticator> | null | undefined)?.actorOf === "function";
+  return typeof (value as Partial<Authenticator> | null | undefined)?.findActor === "function";
 }
 
 function notAnAuthenticator(name: string): GatewayError {
   return new GatewayError(
     "CONFIG_INVALID",
-    `auth.authenticators: expected "${name}" to export an object with the method "actorOf".`,
+    `auth.authenticators: expected "${name}" to export an object with the method "findActor".`,
   );
 }
 
@@ -142,8 +121,8 @@ function checkPrefixes(jwt: readonly JwtOptions[]): void {
 /** Refuses the name of the local user, who may do everything by default. */
 function neverLocal(authenticator: Authenticator): Authenticator {
   return {
-    async actorOf(token) {
-      const actor = await authenticator.actorOf(token);
+    async findActor(token) {
+      const actor = await authenticator.findActor(token);
       if (actor?.id !== localUser.id) return actor;
       throw new GatewayError(
         UNAUTHENTICATED,
@@ -165,12 +144,12 @@ function readToken(authorization: string | undefined): string {
   );
 }
 
-/** Asks each authenticator; of several failures the last is thrown. */
+/** Asks one authenticator after another. If all fail, the last failure is thrown. */
 async function findActor(all: readonly Authenticator[], token: string): Promise<Actor> {
   let failure: unknown;
   for (const authenticator of all) {
     try {
-      const actor = await authenticator.actorOf(token);
+      const actor = await authenticator.findActor(token);
       if (actor) return actor;
     } catch (thrown) {
       failure = thrown;
@@ -178,14 +157,5 @@ async function findActor(all: readonly Authenticator[], token: string): Promise<
   }
   throw (
     failure ?? new GatewayError(UNAUTHENTICATED, "The token is not known here.", { data: { why: "unknown" } })
-  );
-}
-
-function isSecure(url: string): boolean {
-  if (!URL.canParse(url)) return false;
-  const { protocol, hostname } = new URL(url);
-  return (
-    protocol === "https:" ||
-    (protocol === "http:" && /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname))
   );
 }

@@ -1,4 +1,4 @@
-import { getMetadataPath, type ResourceMetadata } from "../../core/services/auth.ts";
+import { getMetadataPath, type ResourceMetadata } from "../../core/services/http.ts";
 
 /** Creates the metadata of this gateway. */
 export function resourceMetadata(options: {

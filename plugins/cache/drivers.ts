@@ -4,7 +4,8 @@ import type { Redis } from "ioredis";
 import type { Driver } from "unstorage";
 import { type Gateway, GatewayError, type JsonObject } from "../../core/mod.ts";
 import type { CacheDriver, CacheStorage, StorageDriver } from "../../core/services/cache.ts";
-import { createFrom, type DriverOptions, driverName, driverOptions } from "../lib/driver-choice.ts";
+import { redisRetryDelay } from "../lib/backoff.ts";
+import { createDriver, type DriverOptions, getDriverName, getDriverOptions } from "../lib/driver-choice.ts";
 import { fileStorage } from "../lib/files.ts";
 import { cacheFolder } from "../lib/folders.ts";
 
@@ -28,17 +29,17 @@ export async function openStorage(
   gateway: Pick<Gateway, "driver" | "drivers">,
   choice: string | DriverOptions | CacheStorage,
 ): Promise<CacheStorage> {
-  const name = driverName(choice);
+  const name = getDriverName(choice);
   if (name === undefined) return choice as CacheStorage;
   const chosen = choice as string | DriverOptions;
   const builtin = gateway.drivers("cacheStorage").has(name) ? undefined : await findUnstorageDriver(name);
-  if (!builtin) return toStorage(await createFrom(gateway, "cacheStorage", chosen));
-  return toStorage(builtin(driverOptions(chosen)));
+  if (!builtin) return toStorage(await createDriver(gateway, "cacheStorage", chosen));
+  return toStorage(builtin(getDriverOptions(chosen)));
 }
 
 /** Wraps a driver of unstorage; a storage is used as it is. */
 async function toStorage(value: CacheStorage | StorageDriver): Promise<CacheStorage> {
-  // Drivers have `hasItem`, storages have `mount` too; our own storage of files has neither.
+  // Drivers have `hasItem`, storages have `mount` too; the storage of files has neither.
   if (!("hasItem" in value) || "mount" in value) return value as CacheStorage;
   return (await import("unstorage")).createStorage({ driver: value as Driver });
 }
@@ -84,7 +85,7 @@ export async function redisStorage(
     maxRetriesPerRequest: 0,
     connectTimeout: 2_000,
     commandTimeout: timeoutMs,
-    retryStrategy: (times: number) => Math.min(50 * 2 ** times, 1_000),
+    retryStrategy: redisRetryDelay,
   });
   const client = driver.getInstance?.() as Redis;
   // Each command reports its own failure.

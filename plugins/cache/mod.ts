@@ -1,16 +1,11 @@
 import { resolve } from "node:path";
 import * as v from "valibot";
-import {
-  defineError,
-  definePlugin,
-  type ErrorKind,
-  GatewayError,
-  type PluginFactory,
-} from "../../core/mod.ts";
+import { defineError, definePlugin, type ErrorKind, GatewayError } from "../../core/mod.ts";
 import type { CacheStorage } from "../../core/services/cache.ts";
-import { type DriverOptions, driverChoice, driverName } from "../lib/driver-choice.ts";
+import { driverChoice, getDriverName } from "../lib/driver-choice.ts";
 import { fileStorage } from "../lib/files.ts";
 import { cacheFolder } from "../lib/folders.ts";
+import { option } from "../lib/options.ts";
 import { createCache } from "./cache.ts";
 import { cacheDrivers, openStorage } from "./drivers.ts";
 
@@ -18,31 +13,18 @@ export type { Cache, CacheDriver, CacheStorage } from "../../core/services/cache
 export { fileStorage } from "../lib/files.ts";
 export { type CacheParts, createCache } from "./cache.ts";
 
-/** Options of the plugin `cache`. */
-export interface CacheOptions {
-  /** Whether anything is cached; true by default. */
-  readonly enabled?: boolean;
-  /** How long lists of servers and tools are fresh, in seconds; an hour by default. */
-  readonly ttl?: number;
-  /** The folder of the files; `CCOS_MCP_CACHE_DIR`, the user's cache folder, or the Redis of the state by default. */
-  readonly folder?: string;
-  /**
-   * A storage in place of files: `files`, `memory`, `redis`, any driver of unstorage by its name, the path of a module
-   * that exports one, each alone or as `{ type, ...options }`; or a storage of unstorage.
-   */
-  readonly storage?: string | DriverOptions | CacheStorage;
-}
-
-interface CheckedOptions extends CacheOptions {
-  readonly enabled: boolean;
-  readonly ttl: number;
-}
-
 const options = v.strictObject({
-  enabled: v.optional(v.boolean(), true),
-  ttl: v.optional(v.pipe(v.number(), v.minValue(0, "a number of seconds, 0 or more")), 3600),
-  folder: v.optional(v.string()),
-  storage: v.optional(
+  enabled: option(v.boolean(), "Whether anything is cached.", true),
+  ttl: option(
+    v.pipe(v.number(), v.minValue(0, "a number of seconds, 0 or more")),
+    "Seconds for which lists of servers and tools are fresh.",
+    3600,
+  ),
+  folder: option(
+    v.string(),
+    "Folder of the files. Without it, the one in `CCOS_MCP_CACHE_DIR`, the Redis of the state, or the user's cache folder.",
+  ),
+  storage: option(
     v.union(
       [
         v.custom<CacheStorage>(
@@ -52,24 +34,30 @@ const options = v.strictObject({
       ],
       "a storage of unstorage, the name of a driver, or the path of a module",
     ),
+    "Storage in place of files: `files`, `memory`, `redis`, a driver of unstorage by name, or the path of a module that exports one, alone or as `{ type, ...options }`.",
   ),
 });
 
-/** The storage does not work; the cache works in memory only. */
-export const CACHE_UNAVAILABLE: ErrorKind = defineError("CACHE_UNAVAILABLE");
+/** Options for the cache plugin. */
+export type CacheOptions = v.InferInput<typeof options>;
+
+export const CACHE_UNAVAILABLE: ErrorKind = defineError("CACHE_UNAVAILABLE", {
+  description: "The storage does not work; the cache works in memory only.",
+});
 
 /** Caches what servers list, so that the next start need not ask them. */
-export const cache: PluginFactory<"cache", CacheOptions, CheckedOptions> = definePlugin({
+export const cache = definePlugin({
   name: "cache",
   uses: ["state?"],
   provides: ["cache"],
   keys: ["cache"],
-  options: options as v.GenericSchema<CacheOptions, CheckedOptions>,
+  options,
+  errors: { CACHE_UNAVAILABLE },
   async setup(gateway, { enabled, ttl, folder, storage: choice }) {
     for (const [name, driver] of Object.entries(cacheDrivers)) gateway.register("cacheStorage", name, driver);
     if (!enabled) return;
-    // Not `.ccos/mcp_cache` in the current folder, the default of spec 004: the author of a project could then say what
-    // the tools of the user's servers are. Setting the variable is the user's own decision.
+    // Not `.ccos/mcp_cache` in the current folder, the default of spec 004: the author of a project could then define
+    // the tools of the user's servers. Setting the variable is the user's own decision.
     const chosen = folder ?? (process.env["CCOS_MCP_CACHE_DIR"] || undefined);
     const place = chosen === undefined ? cacheFolder() : resolve(chosen);
     // Gateways that share their state share the cache too: what one of them has listed, the others need not list.
@@ -77,7 +65,7 @@ export const cache: PluginFactory<"cache", CacheOptions, CheckedOptions> = defin
     const shared = address === undefined ? undefined : { type: "redis", url: address };
     const opened = choice ?? shared;
     const storage = opened ? await openStorage(gateway, opened) : fileStorage(place);
-    const where = opened ? (driverName(opened) === "redis" ? " in Redis" : "") : ` in ${place}`;
+    const where = opened ? (getDriverName(opened) === "redis" ? " in Redis" : "") : ` in ${place}`;
     gateway.provide(
       "cache",
       createCache({
@@ -89,7 +77,7 @@ export const cache: PluginFactory<"cache", CacheOptions, CheckedOptions> = defin
     return {
       async close() {
         // A storage that was given as an object belongs to its owner.
-        if (driverName(opened) !== undefined) await storage.dispose?.();
+        if (getDriverName(opened) !== undefined) await storage.dispose?.();
       },
     };
   },

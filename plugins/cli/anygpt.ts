@@ -1,7 +1,10 @@
 #!/usr/bin/env node
 import { keepCompiled } from "./keep-compiled.ts";
 
-// Before anything else is loaded: only what comes after it is kept.
+// First: only modules loaded after it are cached.
 keepCompiled();
-const [{ anygpt }, { runAsProcess }] = await Promise.all([import("./commands.ts"), import("./main.ts")]);
-await runAsProcess(anygpt, ["mcp", "serve"]);
+const [{ anygptProgram }, { runAsProcess }] = await Promise.all([
+  import("./commands.ts"),
+  import("./main.ts"),
+]);
+await runAsProcess(anygptProgram, ["mcp", "serve"]);

@@ -8,93 +8,93 @@ import { registryCommands } from "../registries/commands/mod.ts";
 import { searchCommands } from "../search/commands/mod.ts";
 import type { Program } from "./main.ts";
 
-// Each command is loaded when it is called: `--version` and `--help` must not wait for a gateway.
+// Each command is loaded when it is called, so that `--version` and `--help` load no gateway.
 const anygptCommands: CommandTable = {
   serve: {
     description: "Serve all tools to agents: to the client that starts this, or over HTTP",
-    load: () => import("./serve.ts").then((module) => module.serve),
+    load: async () => (await import("./serve.ts")).command,
   },
   list: {
     description: "List all configured MCP servers, with their tools and status",
-    load: () => import("./list.ts").then((module) => module.list),
+    load: async () => (await import("./list.ts")).command,
   },
   search: {
     description: "Search for tools across all servers",
-    load: () => import("./search.ts").then((module) => module.search),
+    load: async () => (await import("./search.ts")).command,
   },
   tools: {
     description: "List the tools of every server, or of one",
-    load: () => import("./tools.ts").then((module) => module.tools),
+    load: async () => (await import("./tools.ts")).command,
   },
   inspect: {
-    description: "Describe a tool: what it does, its parameters, and examples",
-    load: () => import("./inspect.ts").then((module) => module.inspect),
+    description: "Describe a tool, its parameters and examples",
+    load: async () => (await import("./inspect.ts")).command,
   },
   execute: {
     description: "Execute a tool of any server",
-    load: () => import("./execute.ts").then((module) => module.execute),
+    load: async () => (await import("./execute.ts")).command,
   },
   config: {
     description: "Show, validate or reload the config, or list its sources",
     commands: {
       show: {
-        description: "Show the config in use: where servers come from, the rules, and what came of it",
-        load: () => import("./show.ts").then((module) => module.show),
+        description: "Show the config in use: sources, rules, servers and tools",
+        load: async () => (await import("./config/show.ts")).command,
       },
       validate: {
-        description: "Check the config and everything it names; exit code 2 if it is wrong",
-        load: () => import("./validate.ts").then((module) => module.validateConfig),
+        description: "Check the config and the files it names; exit code 2 if it is invalid",
+        load: async () => (await import("./config/validate.ts")).command,
       },
       options: {
         description:
           "List the options of the plugins in use, or of one plugin, with type, default and meaning",
-        load: () => import("./config-options.ts").then((module) => module.configOptions),
+        load: async () => (await import("./config/options.ts")).command,
       },
       sources: {
-        description: "List the files that servers come from, and what is wrong in them",
-        load: () => import("./sources.ts").then((module) => module.sources),
+        description: "List the files that servers come from, and their problems",
+        load: async () => (await import("./config/sources.ts")).command,
       },
       reload: {
-        description: "Have the running gateways read their config anew; exit code 2 if one keeps its old one",
-        load: () => import("./reload.ts").then((module) => module.reload),
+        description: "Make running gateways read their config again; exit code 2 if one keeps its old config",
+        load: async () => (await import("./config/reload.ts")).command,
       },
     },
   },
 };
 
 /** The program `toolpipe`. */
-export const toolpipe: Program = {
+export const toolpipeProgram: Program = {
   name: "toolpipe",
-  description: "One small, safe, searchable front for every tool an agent could call.",
+  description: "One small, safe, searchable gateway for every tool an agent could call.",
   hidden: ["__complete"],
   commands: {
     demo: {
-      description: "Call a few built-in tools and see how each goes through the pipeline",
-      load: () => import("./demo.ts").then((module) => module.demo),
+      description: "Call a few built-in tools and print the stages of each call",
+      load: async () => (await import("./demo.ts")).command,
     },
     start: {
       description:
-        "Serve your servers over HTTP, or a demo of three if you have none, and say how to connect a client",
-      load: () => import("./start.ts").then((module) => module.start),
+        "Serve your servers over HTTP, or three demo servers if you have none, and print how to connect a client",
+      load: async () => (await import("./start.ts")).command,
     },
     init: {
       description:
-        "Move the servers of your clients behind toolpipe, after showing what that would change; --undo puts them back",
-      load: () => import("./init/init.ts").then((module) => module.init),
+        "Move the servers of your clients behind toolpipe, after showing the changes; --undo restores them",
+      load: async () => (await import("./init/init.ts")).command,
     },
     doctor: {
       description:
-        "Start every server, time it, count its tools and tokens, and say what is broken and how to fix it; exit code 1 if something is",
-      load: () => import("./doctor/doctor.ts").then((module) => module.doctor),
+        "Start every server, measure time, tools and tokens, and report problems with their fixes; exit code 1 if there are any",
+      load: async () => (await import("./doctor/doctor.ts")).command,
     },
     ...anygptCommands,
     why: {
-      description: "Explain why a server or a tool is, or is not, there to call",
-      load: () => import("./why.ts").then((module) => module.why),
+      description: "Explain why a server or tool can or cannot be used",
+      load: async () => (await import("./why.ts")).command,
     },
     refresh: {
-      description: "Ask all servers, or one, for their tools anew; exit code 3 if one fails",
-      load: () => import("./refresh.ts").then((module) => module.refresh),
+      description: "List the tools of all servers, or of one, again; exit code 3 if a server fails",
+      load: async () => (await import("./refresh.ts")).command,
     },
     ...registryCommands,
     ...discoveryCommands,
@@ -105,22 +105,22 @@ export const toolpipe: Program = {
     completion: {
       description:
         "Print a script that makes your shell complete commands and names: bash, zsh, fish, powershell",
-      load: () => import("./completion.ts").then((module) => module.completion),
+      load: async () => (await import("./completion.ts")).command,
     },
     __complete: {
-      description: "Print what fits the words so far",
-      load: () => import("./complete.ts").then((module) => module.complete),
+      description: "Print the completions of the typed words",
+      load: async () => (await import("./completion.ts")).completeCommand,
     },
     playground: {
-      description: "Try out how tools are found, on a page of your browser",
-      load: () => import("./playground.ts").then((module) => module.playground),
+      description: "Try out tool search on a page in your browser",
+      load: async () => (await import("./playground.ts")).command,
     },
     ...searchCommands,
   },
 };
 
 /** The program `anygpt`, with the commands of the AnyGPT specification under `mcp`. */
-export const anygpt: Program = {
+export const anygptProgram: Program = {
   name: "anygpt",
   description: "toolpipe under the names of the AnyGPT specification.",
   commands: {

@@ -1,18 +1,34 @@
 import {
   createGateway,
   definePreset,
+  errorKinds,
   type Gateway,
+  GatewayError,
   type LoadedConfig,
   loadConfig,
   type Plugin,
 } from "../../core/mod.ts";
 import type { CommandTable, ConfigChoice, OpenOptions } from "../../core/services/command.ts";
 import { presets } from "../../presets/mod.ts";
-import { toolsOf } from "../lib/servers.ts";
+import { listServerRows, listServerTools, showWaiting } from "../lib/servers.ts";
 import { usageError } from "../lib/terminal/output.ts";
-import { serversOf, waitingLine } from "../lib/terminal/servers.ts";
-import { otherFiles, selectConfig } from "./anygpt-config.ts";
-import { writeNames } from "./names.ts";
+import { writeNames } from "./completion-names.ts";
+import { otherFiles, selectConfig } from "./config-files.ts";
+
+/** Default port of `serve --http` and `start`. */
+export const PORT = 7007;
+
+/** Parses the port that an option names. */
+export function parsePort(value: string, option: string): number {
+  const port = Number(value);
+  if (value.trim() !== "" && Number.isInteger(port) && port >= 0 && port <= 65_535) return port;
+  throw usageError(`The option ${option} needs a port from 0 to 65535, not "${value}".`);
+}
+
+/** Checks if a server could not be opened because its port is in use. */
+export function isPortTaken(thrown: unknown): boolean {
+  return (thrown as { cause?: { code?: unknown } } | null)?.cause?.code === "EADDRINUSE";
+}
 
 /** Loads the config for serving: servers are asked for their tools in the background. */
 export async function loadServeConfig(choice: ConfigChoice): Promise<LoadedConfig> {
@@ -27,20 +43,29 @@ export async function loadServeConfig(choice: ConfigChoice): Promise<LoadedConfi
     otherFiles: otherFiles(process.cwd()),
     select: selectConfig,
   });
-  // Without a config, a person means the servers they already have; with one, what it says.
-  if (config.configFile !== undefined || !hasPlugin(config, "sources")) return config;
-  return { ...config, options: { ...config.options, sources: { clients: "all" } } };
+  // At debug level, calls and reports are printed with causes and stacks.
+  const reporting =
+    process.env["LOG_LEVEL"] === "debug"
+      ? addPlugins(config, [(await import("../trace.ts")).trace()])
+      : { ...config, onReport: printReport };
+  // Without a config, the servers of the clients are used.
+  if (config.configFile !== undefined || !hasPlugin(config, "sources")) return reporting;
+  return { ...reporting, options: { ...config.options, sources: { clients: "all" } } };
+}
+
+/** Prints a warning about a part of a plugin that can never run. */
+function printReport({ code, message }: GatewayError): void {
+  if (code === errorKinds.PLUGIN_INVALID.code) process.stderr.write(`toolpipe: ${message}\n`);
 }
 
 /** Loads the config for a command, which asks the servers it needs, when it needs them. */
 export async function loadCliConfig(choice: ConfigChoice): Promise<LoadedConfig> {
   const config = await loadServeConfig(choice);
   if (!hasPlugin(config, "upstreams")) return config;
-  const upstreams = { ...config.options?.["upstreams"], discover: "none" };
-  return { ...config, options: { ...config.options, upstreams } };
+  return { ...config, options: { ...config.options, upstreams: { discover: "none" } } };
 }
 
-/** Reports whether a config brings a plugin, by its preset or by itself. */
+/** Checks if a config has a plugin, by its preset or by itself. */
 export function hasPlugin({ preset, plugins = [] }: LoadedConfig, name: string): boolean {
   return [...preset.plugins, ...plugins].some((plugin) => plugin.name === name);
 }
@@ -72,22 +97,36 @@ function loadBuiltIns(plugins: readonly (Plugin | string)[]): Promise<Plugin[]> 
 
 /** Adds the pages of a gateway that is served over HTTP: dashboard, metrics and probes. */
 export async function withPages(config: LoadedConfig): Promise<LoadedConfig> {
-  const [{ dashboard }, { health }, { metrics }] = await Promise.all([
-    import("../dashboard/mod.ts"),
-    import("../health.ts"),
-    import("../metrics/mod.ts"),
+  const pages = await Promise.all([
+    import("../dashboard/mod.ts").then(({ dashboard }) => dashboard()),
+    import("../health.ts").then(({ health }) => health()),
+    import("../metrics/mod.ts").then(({ metrics }) => metrics()),
   ]);
-  return addPlugins(config, [dashboard(), health(), metrics()]);
+  return addPlugins(config, pages);
 }
 
 /** Reads the commands that the plugins of the chosen config bring. */
 export async function readPluginCommands(choice: ConfigChoice): Promise<CommandTable> {
-  const config = await loadCliConfig(choice);
-  const tables = [...config.preset.plugins, ...(config.plugins ?? [])].map(({ commands }) => commands ?? {});
-  return Object.assign({}, ...tables);
+  const { preset, plugins = [] } = await loadCliConfig(choice);
+  const owners = new Map<string, string>();
+  const table: Record<string, CommandTable[string]> = {};
+  for (const { name: plugin, commands = {} } of [...preset.plugins, ...plugins]) {
+    for (const [name, entry] of Object.entries(commands)) {
+      const other = owners.get(name);
+      if (other !== undefined) {
+        throw new GatewayError(
+          "PLUGIN_INVALID",
+          `The plugins "${other}" and "${plugin}" both bring the command "${name}". Leave one of them out.`,
+        );
+      }
+      owners.set(name, plugin);
+      table[name] = entry;
+    }
+  }
+  return table;
 }
 
-/** Opens the gateway of a config, hands it over, and closes it whatever happens. */
+/** Opens the gateway of a config for `use`, and closes it also after a failure. */
 export async function withGateway<T>(
   config: LoadedConfig,
   use: (gateway: Gateway) => Promise<T>,
@@ -102,8 +141,8 @@ export async function withGateway<T>(
 }
 
 /**
- * Opens the gateway of the chosen config for a command, and closes it whatever happens. The names it came to know are
- * kept for the shell to complete.
+ * Opens the gateway of the chosen config for a command, and closes it also after a failure. Stores the names of servers
+ * and tools for shell completion.
  */
 export async function openGateway<T>(
   choice: ConfigChoice,
@@ -114,8 +153,8 @@ export async function openGateway<T>(
     const config = { preset: definePreset({ name: "none", plugins: await loadBuiltIns(extra) }) };
     return withGateway(config, (gateway) => use(gateway, config));
   }
-  // A config may be a program, and plugins may take their time.
-  const done = waitingLine("Reading the config …");
+  // A config may be a program, and plugins may be slow to set up.
+  const done = showWaiting("Reading the config …");
   try {
     const config = adjust(addPlugins(await loadCliConfig(choice), await loadBuiltIns(extra)));
     return await withGateway(config, async (gateway) => {
@@ -123,7 +162,7 @@ export async function openGateway<T>(
       try {
         return await use(gateway, config);
       } finally {
-        await rememberNames(gateway);
+        await storeNames(gateway);
       }
     });
   } finally {
@@ -131,12 +170,12 @@ export async function openGateway<T>(
   }
 }
 
-async function rememberNames(gateway: Gateway): Promise<void> {
-  // A person who keeps no cache wants no names kept either.
+async function storeNames(gateway: Gateway): Promise<void> {
+  // Without a cache, names are not stored either.
   if (!gateway.services.cache) return;
-  const names = serversOf(gateway).map(({ name }): [string, string[]] => [
+  const names = listServerRows(gateway).map(({ name }): [string, string[]] => [
     name,
-    toolsOf(gateway, name).flatMap((tool) => (tool.enabled ? [tool.name] : [])),
+    listServerTools(gateway, name).flatMap((tool) => (tool.enabled ? [tool.name] : [])),
   ]);
   await writeNames(gateway.configFile ?? process.cwd(), Object.fromEntries(names));
 }

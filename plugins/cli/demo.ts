@@ -1,5 +1,5 @@
 import type { ContentBlock } from "../../core/mod.ts";
-import { type Command, defineCommand } from "../../core/services/command.ts";
+import { defineCommand } from "../../core/services/command.ts";
 import { anygpt } from "../../presets/anygpt/mod.ts";
 import { demo as demoTools } from "../demo.ts";
 import { trace } from "../trace.ts";
@@ -11,16 +11,16 @@ const calls: readonly (readonly [tool: string, args: object, why: string])[] = [
   ["demo:countdown", { from: 3 }, "One that reports its progress"],
   ["demo:add", { a: 2, b: "three" }, "Wrong arguments end in the validate stage"],
   ["demo:subtract", {}, "An unknown tool ends in the resolve stage"],
-  ["anygpt:search_tools", { query: "count words" }, "What an agent does is search the catalog"],
+  ["anygpt:search_tools", { query: "count words" }, "An agent searches the catalog"],
   [
     "anygpt:execute_tool",
     { server: "demo", tool: "word_count", arguments: { text: "found and called" } },
-    "and execute what it found, a call within a call",
+    "and executes the tool it found, a call within a call",
   ],
 ];
 
-/** Calls a few built-in tools and prints how each went through the pipeline. */
-export const demo: Command = defineCommand({
+/** Calls a few built-in tools and prints the stages of each call. */
+export const command = defineCommand({
   async run() {
     const print = (line: string): void => {
       process.stdout.write(`${line}\n`);
@@ -37,15 +37,15 @@ export const demo: Command = defineCommand({
             args,
             onProgress: ({ progress, total, message }) => print(`  … ${progress} of ${total}: ${message}`),
           });
-          if (call.ok) print(`  → ${call.result.content.map(textOf).join("\n")}`);
+          if (call.ok) print(`  → ${call.result.content.map(toPlainText).join("\n")}`);
         }
-        print("\nTo make it yours: write a toolpipe.config.ts and plugins of your own, as the README shows.");
+        print("\nNext: write a toolpipe.config.ts and your own plugins, as the README shows.");
       },
       [demoTools(), trace({ write: print })],
     );
   },
 });
 
-function textOf(block: ContentBlock): string {
+function toPlainText(block: ContentBlock): string {
   return block.type === "text" ? String(block["text"]) : `[${block.type}]`;
 }

@@ -1,18 +1,17 @@
-import { type Command, configArgs, defineCommand } from "../../core/services/command.ts";
+import { configArgs, defineCommand } from "../../core/services/command.ts";
 import type { ToolExample, ToolParameter } from "../../presets/anygpt/details.ts";
-import { engineOf, type ToolMetadata } from "../../presets/anygpt/engine.ts";
-import { noTool } from "../../presets/anygpt/not-found.ts";
-import { findTool, troubleOf } from "../lib/servers.ts";
-import { output, shownLine, shownLines } from "../lib/terminal/output.ts";
-import { askForTool, checkServer } from "../lib/terminal/servers.ts";
+import { createEngine, type ToolMetadata } from "../../presets/anygpt/engine.ts";
+import { createToolNotFoundError } from "../../presets/anygpt/execute.ts";
+import { askForTool, checkServer, findServerError, findTool } from "../lib/servers.ts";
+import { output, toTerminalLine, toTerminalLines } from "../lib/terminal/output.ts";
 import { openGateway } from "./context.ts";
 
-/** Shows all there is to know of a tool. */
-export const inspect: Command = defineCommand({
+/** Describes a tool. */
+export const command = defineCommand({
   args: {
     server: { type: "positional", required: true, description: "The server" },
     tool: { type: "positional", required: true, description: "The tool" },
-    examples: { type: "boolean", description: "Show what it can be called with" },
+    examples: { type: "boolean", description: "Show example arguments" },
     json: { type: "boolean", description: "Print JSON" },
     ...configArgs,
   },
@@ -21,15 +20,16 @@ export const inspect: Command = defineCommand({
     await openGateway(given, async (gateway) => {
       checkServer(gateway, server);
       await askForTool(gateway, server, name);
-      const details = await engineOf(gateway).getToolDetails(server, name, { examples });
-      if (!details) throw troubleOf(gateway, server) ?? (await noTool(gateway, server, name));
+      const details = await createEngine(gateway).getToolDetails(server, name, { examples });
+      if (!details)
+        throw findServerError(gateway, server) ?? (await createToolNotFoundError(gateway, server, name));
       const because = findTool(gateway, server, name)?.disabledBecause;
       output(given.json, toJson(details, because), () => describe(details, because));
     });
   },
 });
 
-/** The shape of the specification, and what a person who may not use the tool has to know. */
+/** Adds to the shape of the specification why a tool is disabled. */
 function toJson({ server, name, summary: _, ...rest }: ToolMetadata, because: string | undefined): object {
   return { server, tool: name, ...rest, ...(!rest.enabled && { disabledBecause: because ?? "" }) };
 }
@@ -37,29 +37,29 @@ function toJson({ server, name, summary: _, ...rest }: ToolMetadata, because: st
 function describe(details: ToolMetadata, because: string | undefined): string {
   const { server, name, description = "", parameters = [], examples, enabled } = details;
   const sections: readonly (readonly [title: string, lines: string | undefined])[] = [
-    ["Disabled", enabled ? undefined : (because ?? "Another plugin keeps it from being used.")],
-    ["Description", shownLines(description).trim() || "(none)"],
+    ["Disabled", enabled ? undefined : (because ?? "A plugin has disabled it.")],
+    ["Description", toTerminalLines(description).trim() || "(none)"],
     ["Parameters", parameters.map(describeParameter).join("\n\n") || "(none)"],
     ["Examples", examples && (examples.map(describeExample).join("\n\n") || "(none was found)")],
   ];
-  const shown = sections.flatMap(([title, lines]) => (lines ? [`${title}:\n${indented(lines)}`] : []));
-  const head = `Tool: ${shownLine(`${server}:${name}`)}${enabled ? "" : " (disabled)"}`;
+  const shown = sections.flatMap(([title, lines]) => (lines ? [`${title}:\n${indent(lines)}`] : []));
+  const head = `Tool: ${toTerminalLine(`${server}:${name}`)}${enabled ? "" : " (disabled)"}`;
   return `${[head, ...shown].join("\n\n")}\n`;
 }
 
 function describeParameter({ name, type, description, required }: ToolParameter): string {
-  const head = `${shownLine(name)} (${shownLine(type)}, ${required ? "required" : "optional"})`;
-  const text = shownLines(description).trim();
-  return text ? `${head}\n${indented(text)}` : head;
+  const head = `${toTerminalLine(name)} (${toTerminalLine(type)}, ${required ? "required" : "optional"})`;
+  const text = toTerminalLines(description).trim();
+  return text ? `${head}\n${indent(text)}` : head;
 }
 
 function describeExample({ description, parameters }: ToolExample): string {
   const rows = Object.entries(parameters).map(
-    ([name, value]) => `${shownLine(name)}: ${JSON.stringify(value)}`,
+    ([name, value]) => `${toTerminalLine(name)}: ${JSON.stringify(value)}`,
   );
-  return `${shownLine(description)}:\n${indented(shownLines(rows.join("\n") || "(nothing)"))}`;
+  return `${toTerminalLine(description)}:\n${indent(toTerminalLines(rows.join("\n") || "(nothing)"))}`;
 }
 
-function indented(text: string): string {
+function indent(text: string): string {
   return text.replace(/^(?=.)/gm, "  ");
 }

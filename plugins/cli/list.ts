@@ -1,20 +1,20 @@
 import type { Gateway } from "../../core/mod.ts";
-import { type Command, configArgs, defineCommand } from "../../core/services/command.ts";
-import { counted, output } from "../lib/terminal/output.ts";
+import { configArgs, defineCommand } from "../../core/services/command.ts";
 import {
   askServers,
-  isAtRest,
-  noServers,
+  explainNoServers,
+  isIdle,
+  listServerRows,
   type ServerRow,
-  serversOf,
   unknownServers,
-} from "../lib/terminal/servers.ts";
+} from "../lib/servers.ts";
+import { formatCount, output } from "../lib/terminal/output.ts";
 import { openGateway } from "./context.ts";
 
-/** Lists the servers and how each stands. */
-export const list: Command = defineCommand({
+/** Lists the servers with their status. */
+export const command = defineCommand({
   args: {
-    status: { type: "boolean", description: "Say of every server why it has its status" },
+    status: { type: "boolean", description: "Show the reason for the status of every server" },
     tools: { type: "boolean", description: "Show how many tools are enabled" },
     json: { type: "boolean", description: "Print JSON" },
     ...configArgs,
@@ -22,9 +22,9 @@ export const list: Command = defineCommand({
   async run(given) {
     await openGateway(given, async (gateway) => {
       await askServers(gateway, unknownServers(gateway));
-      const rows = serversOf(gateway);
+      const rows = listServerRows(gateway);
       output(given.json, { servers: rows }, () => describe(gateway, rows, given));
-      for (const note of await brokenFiles(gateway)) process.stderr.write(`! ${note}\n`);
+      for (const note of await describeBrokenFiles(gateway)) process.stderr.write(`! ${note}\n`);
     });
   },
 });
@@ -34,27 +34,27 @@ function describe(
   rows: readonly ServerRow[],
   show: { readonly status?: boolean | undefined; readonly tools?: boolean | undefined },
 ): string {
-  if (rows.length === 0) return noServers(gateway);
+  if (rows.length === 0) return explainNoServers(gateway);
   const blocks = rows.map((row) => {
     const status = gateway.services.servers?.status(row.name);
-    const isUsable = row.status === "connected" || (status !== undefined && isAtRest(status));
+    const isUsable = row.status === "connected" || (status !== undefined && isIdle(status));
     const enabled = show.tools ? `, ${row.enabledCount} enabled` : "";
     return [
-      `${isUsable ? "✓" : "✗"} ${row.name} (${counted(row.toolCount, "tool")}${enabled})`,
+      `${isUsable ? "✓" : "✗"} ${row.name} (${formatCount(row.toolCount, "tool")}${enabled})`,
       ...(row.description ? [`  ${row.description}`] : []),
-      `  Status: ${capitalised(row.status)}`,
+      `  Status: ${capitalize(row.status)}`,
       ...(show.status || row.status !== "connected" ? [`  ${row.reason}`] : []),
     ].join("\n");
   });
   return `MCP Servers (${rows.length} configured):\n\n${blocks.join("\n\n")}\n`;
 }
 
-function capitalised(status: string): string {
+function capitalize(status: string): string {
   return `${status.charAt(0).toUpperCase()}${status.slice(1)}`.replace("-", " ");
 }
 
-/** A server whose file cannot be read is not listed, so this is the place to say why. */
-async function brokenFiles({ services }: Gateway): Promise<string[]> {
+/** Describes broken files: their servers are missing from the list. */
+async function describeBrokenFiles({ services }: Gateway): Promise<string[]> {
   const { files = [] } = (await services.sources?.collect()) ?? {};
   return files.flatMap(({ status, source, reason }) =>
     status === "broken" ? [`The servers of ${source} cannot be read. ${reason}`] : [],

@@ -4,7 +4,7 @@ import { errorKinds, GatewayError } from "../../core/errors.ts";
 import { nearest } from "../../core/nearest.ts";
 import type { Command, CommandContext, CommandTable } from "../../core/services/command.ts";
 import { version } from "../../core/version.ts";
-import { hasColours, usageError } from "../lib/terminal/output.ts";
+import { supportsColor, usageError } from "../lib/terminal/output.ts";
 
 /** A program and its commands. */
 export interface Program {
@@ -15,17 +15,17 @@ export interface Program {
   readonly hidden?: readonly string[];
 }
 
-/** The command that words name, or the group of commands they lead to. */
-export interface Found {
+/** A command, or a group of commands, that words of the command line lead to. */
+export interface FoundCommand {
   readonly description: string;
-  /** The words that name it, the program's first. */
+  /** Words that lead to it, beginning with the program. */
   readonly names: readonly string[];
   readonly args: readonly string[];
   readonly command?: Command;
   readonly commands?: CommandTable;
 }
 
-/** Runs a command of a program and returns its exit code. Failures are one line on standard error. */
+/** Runs a command and returns its exit code. A failure is one line on standard error. */
 export async function main(program: Program, rawArgs: string[]): Promise<number> {
   const ownArgs = rawArgs.includes("--") ? rawArgs.slice(0, rawArgs.indexOf("--")) : rawArgs;
   try {
@@ -40,26 +40,37 @@ export async function main(program: Program, rawArgs: string[]): Promise<number>
       process.stdout.write(`${await renderHelp(program, found)}\n`);
       return 0;
     }
-    if (!found.command) throw notACommand(found.args[0], visible(program, found.commands ?? {}), problem);
+    if (!found.command)
+      throw createCommandError(found.args[0], listVisible(program, found.commands ?? {}), problem);
     return await run(found.command, found.args);
   } catch (thrown) {
     const error =
       thrown instanceof Error && thrown.name === "CLIError"
         ? usageError(`${stripVTControlCharacters(thrown.message)}.`)
         : thrown;
-    if (!GatewayError.is(error)) throw thrown;
-    process.stderr.write(`${error.message}${pluginMessage(error)}\n`);
-    return error.kind.exit;
+    return fail(error, ownArgs.includes("--trace"));
   }
 }
 
-/** Follows words to the command they name, as far as they name one. Loads that command and no other. */
+/** Prints an error and returns its exit code. A plugin may throw anything; where it did is for those who debug it. */
+async function fail(thrown: unknown, isTraced: boolean): Promise<number> {
+  const error = GatewayError.from(thrown, "The command failed unexpectedly.");
+  const hint = GatewayError.is(thrown) ? "" : "\nSet LOG_LEVEL=debug to see where it failed.";
+  process.stderr.write(`${error.message}${formatPluginMessage(error)}${hint}\n`);
+  if (error.cause !== undefined && (isTraced || process.env["LOG_LEVEL"] === "debug")) {
+    const { describeFailure } = await import("../trace.ts");
+    process.stderr.write(`${describeFailure(error).slice(1).join("\n")}\n`);
+  }
+  return error.kind.exit;
+}
+
+/** Follows the words of a command line to a command, and loads only that one. */
 export async function findCommand(
   program: Program,
   words: readonly string[],
   more: CommandTable = {},
-): Promise<Found> {
-  let found: Found = {
+): Promise<FoundCommand> {
+  let found: FoundCommand = {
     description: program.description,
     names: [program.name],
     args: words,
@@ -67,7 +78,7 @@ export async function findCommand(
   };
   for (;;) {
     const [name, ...args] = found.args;
-    // Own keys only: `constructor` is no command.
+    // Own keys only: `constructor` is not a command.
     const entry =
       name !== undefined && found.commands && Object.hasOwn(found.commands, name)
         ? found.commands[name]
@@ -82,12 +93,12 @@ export async function findCommand(
   }
 }
 
-/** The names of commands that a person may call. */
-export function visible({ hidden = [] }: Program, commands: CommandTable): string[] {
+/** Lists the names of commands that are not hidden. */
+export function listVisible({ hidden = [] }: Program, commands: CommandTable): string[] {
   return Object.keys(commands).filter((name) => !hidden.includes(name));
 }
 
-/** Loads the commands of the plugins in the config, where a word names no command of the program. */
+/** Loads the commands of the plugins in the config if the first word is no command of the program. */
 async function loadPluginCommands(
   program: Program,
   args: readonly string[],
@@ -97,24 +108,24 @@ async function loadPluginCommands(
   if (word === undefined || word.startsWith("-") || Object.hasOwn(program.commands, word)) return none;
   if (program.name !== "toolpipe" || !/^[a-z][\w-]*$/.test(word)) return none;
   const { readPluginCommands } = await import("./context.ts");
-  const choice = { config: optionIn(args, "config"), preset: optionIn(args, "preset") };
+  const choice = { config: readOption(args, "config"), preset: readOption(args, "preset") };
   try {
     return { commands: await readPluginCommands(choice) };
   } catch (thrown) {
-    // The word may be mistyped, or a command of a plugin that the config would name.
+    // The word may be mistyped, or a command of a plugin in the broken config.
     return { ...none, problem: GatewayError.from(thrown, "The config cannot be read.") };
   }
 }
 
-/** The value of an option, before it is known which command takes it. */
-function optionIn(args: readonly string[], name: string): string | undefined {
+/** Reads the value of an option before the command is known. */
+function readOption(args: readonly string[], name: string): string | undefined {
   const index = args.findIndex((arg) => arg === `--${name}` || arg.startsWith(`--${name}=`));
   const arg = args[index];
   return arg?.includes("=") ? arg.slice(arg.indexOf("=") + 1) : index < 0 ? undefined : args[index + 1];
 }
 
 async function run(command: Command, args: readonly string[]): Promise<number> {
-  // Loaded with the first use, so that `--help` reads no config code.
+  // Loaded on first use, so that `--help` loads no config code.
   const context: Omit<CommandContext, "typed"> = {
     open: async (...given) => (await import("./context.ts")).openGateway(...given),
     load: async (choice) => (await import("./context.ts")).loadCliConfig(choice),
@@ -127,18 +138,18 @@ async function run(command: Command, args: readonly string[]): Promise<number> {
       return command.run(parsed, { ...context, typed: rawArgs });
     },
   });
-  const { result } = await runCommand(definition, { rawArgs: args.map(withoutValue) });
+  const { result } = await runCommand(definition, { rawArgs: args.map(markOmitted) });
   return typeof result === "number" ? result : 0;
 }
 
-/** Refuses options that the command does not have: a mistyped one must not be passed over. */
+/** Refuses unknown options: a mistyped one must not be ignored. */
 function checkArgs(
   args: { readonly _: readonly string[] },
   known: NonNullable<Command["args"]>,
   many: boolean,
 ): void {
   // The parser gives `dry-run` under the name `dryRun` too.
-  const names = new Set(Object.keys(known).flatMap((name) => [name, camelCase(name)]));
+  const names = new Set(Object.keys(known).flatMap((name) => [name, toCamelCase(name)]));
   for (const name of Object.keys(args)) {
     if (name === "_" || names.has(name)) continue;
     const hint = nearest(name, Object.keys(known));
@@ -150,34 +161,33 @@ function checkArgs(
   if (extra !== undefined) throw usageError(`There is one argument too many: "${extra}".`);
 }
 
-function camelCase(name: string): string {
+function toCamelCase(name: string): string {
   return name.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** The parser would take the next option for the value of `--http`, whose value may be left out. */
-function withoutValue(arg: string, index: number, all: readonly string[]): string {
+/** Marks an omitted value of `--http`: the parser would take the next option as its value. */
+function markOmitted(arg: string, index: number, all: readonly string[]): string {
   return arg === "--http" && all[index + 1]?.startsWith("-") ? "--http=" : arg;
 }
 
-/** Adds the message of a plugin that failed in its setup: the person here configured it. */
-function pluginMessage({ code, cause }: GatewayError): string {
-  return code === errorKinds.PLUGIN_FAILED.code && cause instanceof Error
-    ? ` It says: ${cause.message.split("\n", 1)[0]}`
-    : "";
+/** Adds the message of what a plugin or a command threw, since the user configured it. */
+function formatPluginMessage({ code, cause }: GatewayError): string {
+  const hasOther = code === errorKinds.PLUGIN_FAILED.code || code === errorKinds.INTERNAL.code;
+  return hasOther && cause instanceof Error ? ` It says: ${cause.message.split("\n", 1)[0]}` : "";
 }
 
 /**
- * Runs a program as the process itself: with its arguments, and its exit code. Without any arguments, a client
- * that starts it wants to be served, and a person wants to see the help.
+ * Runs a program with the arguments of the process and sets the exit code. Without arguments, a client that starts it
+ * is served, and a user at a terminal sees the help.
  */
 export async function runAsProcess(program: Program, served: readonly string[]): Promise<void> {
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-    // A reader that has seen enough, such as `head`, is no failure.
+    // A reader that stops early, such as `head`, is not a failure.
     if (error.code !== "EPIPE") throw error;
   });
   for (const [signal, code] of Object.entries({ SIGINT: 130, SIGTERM: 143 })) {
     process.on(signal, () => {
-      // By itself a signal runs no listeners of the exit, which end the servers that were started.
+      // A signal alone runs no exit listeners, which end the servers that were started.
       if (process.listenerCount(signal) === 1) process.exit(code);
     });
   }
@@ -186,7 +196,7 @@ export async function runAsProcess(program: Program, served: readonly string[]):
   process.exitCode = await main(program, isClient ? [...served] : args);
 }
 
-function notACommand(
+function createCommandError(
   word: string | undefined,
   commands: readonly string[],
   problem: GatewayError | undefined,
@@ -196,15 +206,15 @@ function notACommand(
   if (word.startsWith("-")) return usageError(`There is no option ${word} before a command.`);
   const hint = nearest(word, commands);
   const note = problem
-    ? ` Commands of plugins are not known, since the config cannot be read: ${problem.message.replace(/\.?$/, ".")}`
+    ? ` Commands of plugins are not known, because the config cannot be read: ${problem.message.replace(/\.?$/, ".")}`
     : "";
   return usageError(`There is no command "${word}"${hint ? `; did you mean "${hint}"?` : "."}${note}`);
 }
 
-async function renderHelp(program: Program, found: Found): Promise<string> {
+async function renderHelp(program: Program, found: FoundCommand): Promise<string> {
   const { names, description, command, commands = {} } = found;
-  // Stubs: the descriptions are all that the usage shows of commands.
-  const stubs = visible(program, commands).map((name): [string, CommandDef] => [
+  // The usage shows only the descriptions of commands.
+  const stubs = listVisible(program, commands).map((name): [string, CommandDef] => [
     name,
     { meta: { name, description: commands[name]?.description ?? "" } },
   ]);
@@ -214,5 +224,5 @@ async function renderHelp(program: Program, found: Found): Promise<string> {
   };
   const parent = names.length > 1 ? { meta: { name: names.slice(0, -1).join(" "), version } } : undefined;
   const usage = await renderUsage(definition, parent);
-  return hasColours(process.stdout) ? usage : stripVTControlCharacters(usage);
+  return supportsColor(process.stdout) ? usage : stripVTControlCharacters(usage);
 }

@@ -3,5 +3,5 @@
  *
  * @module
  */
-export { anygpt, toolpipe } from "./commands.ts";
+export { anygptProgram, toolpipeProgram } from "./commands.ts";
 export { main } from "./main.ts";

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 
-/** One option of a plugin as help and documentation show it. */
+/** One option of a plugin for help and documentation. */
 export interface OptionRow {
   readonly name: string;
   /** In the notation of TypeScript, on one line. */
@@ -29,7 +29,7 @@ type Node = v.GenericSchema & {
 export function listOptions(schema: v.GenericSchema): OptionRow[] {
   return Object.entries((schema as Node).entries ?? {}).map(([name, entry]) => {
     const fallback = (entry as { readonly default?: unknown }).default;
-    const description = describe(entry);
+    const description = findDescription(entry);
     return {
       name,
       type: renderType(entry),
@@ -51,9 +51,9 @@ export function listUndescribed(schema: v.GenericSchema, path = ""): string[] {
   ];
   const fields = Object.entries(node.entries ?? {}).flatMap(([name, entry]) => {
     const own = path === "" ? name : `${path}.${name}`;
-    // The word that tells the alternatives of a union apart needs no sentence.
+    // The tag of a union needs no description.
     const isTag = (unwrap(entry).type as string) === "literal";
-    return [...(describe(entry) === undefined && !isTag ? [own] : []), ...listUndescribed(entry, own)];
+    return [...(findDescription(entry) === undefined && !isTag ? [own] : []), ...listUndescribed(entry, own)];
   });
   return [
     ...new Set([...fields, ...inner.flatMap((one) => (one ? listUndescribed(one as Node, path) : []))]),
@@ -129,10 +129,10 @@ export function quoteName(name: string): string {
   return /^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name);
 }
 
-/** A doc comment with description and default, ending with the indent of the next line. */
+/** Renders a doc comment with description and default, ending with the indent of the next line. */
 export function renderDocComment(schema: v.GenericSchema, indent: string): string {
   const { default: fallback } = schema as { readonly default?: unknown };
-  const description = describe(schema as Node);
+  const description = findDescription(schema as Node);
   const lines = [
     ...(description === undefined ? [] : description.split("\n")),
     ...(fallback === undefined || typeof fallback === "function"
@@ -144,8 +144,8 @@ export function renderDocComment(schema: v.GenericSchema, indent: string): strin
   return `/**\n${lines.map((line) => `${indent} * ${line}\n`).join("")}${indent} */\n${indent}`;
 }
 
-function describe(schema: Node): string | undefined {
-  return v.getDescription(schema) ?? (schema.wrapped && describe(schema.wrapped));
+function findDescription(schema: Node): string | undefined {
+  return v.getDescription(schema) ?? (schema.wrapped && findDescription(schema.wrapped));
 }
 
 function isOptional({ type }: Node): boolean {

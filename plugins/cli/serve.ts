@@ -1,81 +1,83 @@
-import { GatewayError, type LoadedConfig } from "../../core/mod.ts";
-import { type Command, type ConfigChoice, configArgs, defineCommand } from "../../core/services/command.ts";
-import { untilTold } from "../lib/terminal/interrupt.ts";
+import { join } from "node:path";
+import { findConfig, GatewayError, type LoadedConfig } from "../../core/mod.ts";
+import { type ConfigChoice, configArgs, defineCommand } from "../../core/services/command.ts";
+import { createApprovalStore } from "../approvals/mod.ts";
+import { sleep } from "../lib/backoff.ts";
+import { hashFile } from "../lib/hash.ts";
 import { usageError } from "../lib/terminal/output.ts";
+import { untilSignal } from "../lib/terminal/process.ts";
 import { type HttpServerOptions, serveHttp, serveStdio } from "../serve/mod.ts";
-import { firstThere, personFiles } from "./anygpt-config.ts";
-import { atRest, giveMemoryBack } from "./at-rest.ts";
-import { approvedConfig } from "./config-trust.ts";
-import { loadServeConfig, withPages } from "./context.ts";
-import { followConfig, type Reloading } from "./follow.ts";
+import { fileStore, stateFolder } from "../state/mod.ts";
+import { findReadable, projectFiles, userFiles } from "./config-files.ts";
+import { loadServeConfig, PORT, parsePort, withPages } from "./context.ts";
+import { type FollowedGateway, followConfig } from "./follow-config.ts";
+import { onIdle, releaseMemory } from "./idle.ts";
 
-/** A client that closes our input is gone; what it asked for may still be finished. */
-const GONE_DRAIN_MS = 10_000;
+/** Time for pending calls after the client has closed our input. */
+const CLOSED_DRAIN_MS = 10_000;
 const SIGNAL_DRAIN_MS = 30_000;
 
-/** The port where none is named. */
-const PORT = 7007;
-
 /** Serves the gateway, to the client that started this process or over HTTP. */
-export const serve: Command = defineCommand({
+export const command = defineCommand({
   args: {
     http: {
       type: "string",
-      description: `Serve over HTTP on this machine (port ${PORT} if none is named)`,
+      description: `Serve over HTTP on this machine (port ${PORT} by default)`,
       valueHint: "PORT",
     },
     host: {
       type: "string",
       description:
-        "With --http: the address to serve at, 127.0.0.1 by default; one that others can reach needs tokens",
+        "With --http: the address to serve at, 127.0.0.1 by default; an address that others can reach needs tokens",
       valueHint: "ADDRESS",
     },
     "allow-host": {
       type: "string",
-      description: "With --http: other names that clients know it by, with commas between",
+      description: "With --http: other host names of this server, separated by commas",
       valueHint: "NAMES",
     },
     "allow-origin": {
       type: "string",
-      description: "With --http: web pages that may ask, with commas between, such as https://app.example",
+      description:
+        "With --http: origins of web pages that may connect, separated by commas, such as https://app.example",
       valueHint: "ORIGINS",
     },
     ...configArgs,
   },
   async run({ http, host, "allow-host": hosts, "allow-origin": origins, ...given }) {
-    const where = placeOf({ http, host, "allow-host": hosts, "allow-origin": origins });
+    const where = parseAddress({ http, host, "allow-host": hosts, "allow-origin": origins });
     const choose = http === undefined ? chooseConfig : async (args: ConfigChoice) => ({ args });
     const chosen: Choice = await choose(given);
-    if (chosen.refused !== undefined) process.stderr.write(`toolpipe: ${notApproved(chosen.refused)}\n`);
+    if (chosen.refused !== undefined) process.stderr.write(`toolpipe: ${describeRefused(chosen.refused)}\n`);
     const load = async (args: ConfigChoice): Promise<LoadedConfig> => {
       const loaded = await loadServeConfig(args);
       const shown = http === undefined ? loaded : await withPages(loaded);
-      return { ...shown, plugins: [...(shown.plugins ?? []), atRest(() => void giveMemoryBack())] };
+      return { ...shown, plugins: [...(shown.plugins ?? []), onIdle(() => void releaseMemory())] };
     };
     const config = await load(chosen.args);
     const server = http === undefined ? await openStdio(config) : await openHttp(config, where);
     const following = followConfig(config, server, async () => {
-      // What was approved may have changed, and what was not may be approved by now.
+      // The approval may have changed since the last load.
       const { args, refused }: Choice = await choose(given);
       if (refused === undefined) return load(args);
-      throw new GatewayError("CONFIG_INVALID", notApproved(refused));
+      throw new GatewayError("CONFIG_INVALID", describeRefused(refused));
     });
-    // By convention, what makes a server read its config again.
+    // By convention, this signal makes a server read its config again.
     if (process.platform !== "win32") process.on("SIGHUP", () => void following.reload().catch(() => {}));
-    await untilOver(server.ended, async (drainMs, signal) => {
+    await closeAtEnd(server.ended, async (drainMs, signal) => {
       following.end();
-      // A person at a terminal does not wait for balancers.
-      if (signal === "SIGTERM") await noticed(server.leave?.() ?? 0);
+      // A user who presses Ctrl+C does not wait for load balancers.
+      if (signal === "SIGTERM") await waitForProbes(server.leave?.() ?? 0);
       await server.close({ drainMs });
     });
   },
 });
 
-interface Served extends Reloading {
-  /** Says that it goes; returns for how long requests may still come. */
+interface Served extends FollowedGateway {
+  /** Reports not ready; returns the milliseconds for which requests may still come. */
   leave?(): number;
   close(options: { readonly drainMs: number }): Promise<void>;
-  /** Resolves when there is nobody left to serve. */
+  /** Resolves when the client has disconnected. */
   readonly ended: Promise<void>;
 }
 
@@ -96,63 +98,78 @@ async function openHttp(config: LoadedConfig, where: HttpServerOptions): Promise
   return Object.assign(server, { how: server.url, ended: new Promise<void>(() => {}) });
 }
 
-type PlaceArgs = Readonly<Record<"http" | "host" | "allow-host" | "allow-origin", string | undefined>>;
+type AddressArgs = Readonly<Record<"http" | "host" | "allow-host" | "allow-origin", string | undefined>>;
 
-function placeOf({ http, ...given }: PlaceArgs): HttpServerOptions {
+function parseAddress({ http, ...given }: AddressArgs): HttpServerOptions {
   for (const [name, value] of Object.entries(given)) {
     if (value !== undefined && http === undefined) throw usageError(`The option --${name} needs --http.`);
     if (value?.trim() === "") throw usageError(`The option --${name} needs a value.`);
   }
-  const port = !http ? PORT : Number(http);
-  if (!Number.isInteger(port) || port < 0 || port > 65_535)
-    throw usageError("The option --http needs a port.");
+  const port = http ? parsePort(http, "--http") : PORT;
   const { host, "allow-host": hosts = "", "allow-origin": origins = "" } = given;
   return {
     port,
     ...(host !== undefined && { host }),
-    allowedHosts: listOf(hosts),
-    allowedOrigins: listOf(origins),
+    allowedHosts: splitList(hosts),
+    allowedOrigins: splitList(origins),
   };
 }
 
-function listOf(given: string): readonly string[] {
+function splitList(given: string): readonly string[] {
   return given.split(/[\s,]+/).filter(Boolean);
 }
 
 interface Choice {
   readonly args: ConfigChoice;
-  /** The config of the folder, which is not used. */
+  /** Config of the folder that is not approved and not used. */
   readonly refused?: string | undefined;
 }
 
-/** Whoever sits at a terminal, or names a config, means it. A client does not know what the folder holds. */
+/** Chooses the config. A user at a terminal, or one who names a config, trusts it; a client does not know the folder. */
 async function chooseConfig(given: ConfigChoice): Promise<Choice> {
   if (given.config !== undefined || process.stdin.isTTY) return { args: given };
-  const { file: approved, refused } = await approvedConfig(process.cwd());
+  const { file: approved, refused } = await findApprovedConfig(process.cwd());
   const { preset } = given;
-  const config = approved ?? (await firstThere(personFiles()));
+  const config = approved ?? (await findReadable(userFiles()));
   return { args: config === undefined ? { preset, look: false } : { preset, config }, refused };
 }
 
-function notApproved(file: string): string {
-  return `${file} is not used, because nobody has approved it as it is. Read it, and then: toolpipe approve --file ${file}`;
+function describeRefused(file: string): string {
+  return `${file} is not used, because it is not approved in its current form. Read it, then run: toolpipe approve --file ${file}`;
 }
 
-/** Closes when the client goes or a signal comes; a second signal waits for nothing. */
-async function untilOver(
+/** Closes after the client has disconnected or a signal has come; a second signal ends the process at once. */
+async function closeAtEnd(
   gone: Promise<void>,
   close: (drainMs: number, signal?: NodeJS.Signals) => Promise<void>,
 ): Promise<void> {
-  const signal = await Promise.race([gone.then(() => undefined), untilTold()]);
-  await close(signal === undefined ? GONE_DRAIN_MS : SIGNAL_DRAIN_MS, signal);
-  // Whatever a plugin left open must not keep the process.
+  const signal = await Promise.race([gone.then(() => undefined), untilSignal()]);
+  await close(signal === undefined ? CLOSED_DRAIN_MS : SIGNAL_DRAIN_MS, signal);
+  // Handles that a plugin left open must not keep the process alive.
   process.exit(0);
 }
 
-/** Serves on until whoever sends requests here has noticed that it ends. */
-async function noticed(ms: number): Promise<void> {
+/** Serves on until load balancers have noticed that this gateway ends. */
+async function waitForProbes(ms: number): Promise<void> {
   if (ms === 0) return;
   const seconds = (ms / 1000).toFixed(1);
-  process.stderr.write(`toolpipe: ends in ${seconds} s, when whoever asks for /readyz has noticed\n`);
-  await new Promise((resolve) => setTimeout(resolve, ms));
+  process.stderr.write(`toolpipe: ends in ${seconds} s, after readiness probes have noticed\n`);
+  await sleep(ms);
+}
+
+/**
+ * Finds the config of a folder if the user has approved its current content. Clients start toolpipe in any folder they
+ * open, and a config runs commands: without approval, everyone who can write to a project could run them here. The
+ * approval is read from the state folder of the user, even if the config chooses another state store.
+ */
+async function findApprovedConfig(cwd: string): Promise<{ file?: string; refused?: string }> {
+  const file = (await findConfig(cwd)) ?? (await findReadable(projectFiles(cwd)));
+  if (file === undefined) return {};
+  const store = fileStore(join(stateFolder(), "store"));
+  try {
+    const status = await createApprovalStore(store).status("config", file, await hashFile(file));
+    return status === "approved" ? { file } : { refused: file };
+  } finally {
+    await store.close();
+  }
 }

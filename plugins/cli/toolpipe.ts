@@ -1,7 +1,10 @@
 #!/usr/bin/env node
 import { keepCompiled } from "./keep-compiled.ts";
 
-// Before anything else is loaded: only what comes after it is kept.
+// First: only modules loaded after it are cached.
 keepCompiled();
-const [{ toolpipe }, { runAsProcess }] = await Promise.all([import("./commands.ts"), import("./main.ts")]);
-await runAsProcess(toolpipe, ["serve"]);
+const [{ toolpipeProgram }, { runAsProcess }] = await Promise.all([
+  import("./commands.ts"),
+  import("./main.ts"),
+]);
+await runAsProcess(toolpipeProgram, ["serve"]);

@@ -1,19 +1,25 @@
 import type { Gateway } from "../../core/mod.ts";
-import { type Command, configArgs, defineCommand } from "../../core/services/command.ts";
-import { engineOf, type ToolMetadata } from "../../presets/anygpt/engine.ts";
-import { troubleOf } from "../lib/servers.ts";
-import { output, shownLine } from "../lib/terminal/output.ts";
-import { askServers, checkServer, noServers, serversOf, unknownServers } from "../lib/terminal/servers.ts";
+import { configArgs, defineCommand } from "../../core/services/command.ts";
+import { createEngine, type ToolMetadata } from "../../presets/anygpt/engine.ts";
+import {
+  askServers,
+  checkServer,
+  explainNoServers,
+  findServerError,
+  listServerRows,
+  unknownServers,
+} from "../lib/servers.ts";
+import { output, toTerminalLine } from "../lib/terminal/output.ts";
 import { openGateway } from "./context.ts";
 
-interface Show {
+interface ToolsArgs {
   readonly server?: string | undefined;
   readonly all?: boolean | undefined;
   readonly tags?: boolean | undefined;
 }
 
 /** Lists the tools of the catalog. */
-export const tools: Command = defineCommand({
+export const command = defineCommand({
   args: {
     server: { type: "positional", required: false, description: "Only the tools of this server" },
     all: { type: "boolean", description: "Include disabled tools" },
@@ -26,20 +32,20 @@ export const tools: Command = defineCommand({
       const { server } = given;
       if (server !== undefined) checkServer(gateway, server);
       await askServers(gateway, unknownServers(gateway, server));
-      const trouble = server !== undefined && troubleOf(gateway, server);
-      if (trouble) throw trouble;
-      const names = server === undefined ? serversOf(gateway).map(({ name }) => name) : [server];
-      const engine = engineOf(gateway);
+      const failure = server !== undefined && findServerError(gateway, server);
+      if (failure) throw failure;
+      const names = server === undefined ? listServerRows(gateway).map(({ name }) => name) : [server];
+      const engine = createEngine(gateway);
       const listed = await Promise.all(
-        // Those that could not be asked just now would be asked again.
+        // Listing the tools of a failed server would ask it again.
         names.map(async (name) => ({
           server: name,
-          tools: troubleOf(gateway, name) ? [] : await engine.listTools(name, true),
+          tools: findServerError(gateway, name) ? [] : await engine.listTools(name, true),
         })),
       );
       output(given.json, toJson(listed, given), () =>
         names.length === 0
-          ? noServers(gateway)
+          ? explainNoServers(gateway)
           : `${listed.map((one) => describe(gateway, one, given)).join("\n\n")}\n`,
       );
     });
@@ -51,7 +57,7 @@ interface Listed {
   readonly tools: readonly ToolMetadata[];
 }
 
-function toJson(listed: readonly Listed[], { server, all }: Show): object {
+function toJson(listed: readonly Listed[], { server, all }: ToolsArgs): object {
   const rows = listed.map(({ server: name, tools: own }) => ({
     server: name,
     tools: own.flatMap(({ server: _, ...tool }) => (all || tool.enabled ? [tool] : [])),
@@ -59,22 +65,22 @@ function toJson(listed: readonly Listed[], { server, all }: Show): object {
   return server === undefined ? { servers: rows } : (rows[0] ?? {});
 }
 
-function describe(gateway: Gateway, { server, tools: own }: Listed, show: Show): string {
+function describe(gateway: Gateway, { server, tools: own }: Listed, show: ToolsArgs): string {
   const status = gateway.services.servers?.status(server);
-  if (troubleOf(gateway, server)) return `Tools from ${server} (not known):\n\n  ${status?.reason}`;
+  if (findServerError(gateway, server)) return `Tools from ${server} (not known):\n\n  ${status?.reason}`;
   const enabled = own.filter((tool) => tool.enabled);
   const rejected = show.all ? (status?.listing?.rejected ?? []) : [];
   return [
     `Tools from ${server} (${enabled.length} enabled, ${own.length - enabled.length} disabled):`,
     ...(show.all ? own : enabled).map((tool) => describeTool(tool, show)),
-    ...rejected.map(({ name, reason }) => `✗ ${shownLine(name)} (left out: ${reason})`),
+    ...rejected.map(({ name, reason }) => `✗ ${toTerminalLine(name)} (left out: ${reason})`),
   ].join("\n\n");
 }
 
-function describeTool({ name, summary, enabled, tags }: ToolMetadata, show: Show): string {
+function describeTool({ name, summary, enabled, tags }: ToolMetadata, show: ToolsArgs): string {
   return [
-    enabled ? `✓ ${shownLine(name)}` : `✗ ${shownLine(name)} (disabled)`,
-    ...(summary ? [`  ${shownLine(summary)}`] : []),
-    ...(show.tags && tags.length > 0 ? [`  Tags: ${shownLine(tags.join(", "))}`] : []),
+    enabled ? `✓ ${toTerminalLine(name)}` : `✗ ${toTerminalLine(name)} (disabled)`,
+    ...(summary ? [`  ${toTerminalLine(summary)}`] : []),
+    ...(show.tags && tags.length > 0 ? [`  Tags: ${toTerminalLine(tags.join(", "))}`] : []),
   ].join("\n");
 }

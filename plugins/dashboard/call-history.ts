@@ -1,43 +1,13 @@
 import type { Call, SettledCall } from "../../core/mod.ts";
-import { type CallLabels, getCallLabels } from "../lib/call-labels.ts";
-import { masked } from "../lib/redact.ts";
-import { createTimeline, type Series } from "./timeline.ts";
+import { redactSecrets } from "../lib/redact.ts";
+import { type CallLabels, getCallLabels } from "../lib/telemetry.ts";
+import { createTimeline } from "./timeline.ts";
 
-/** A finished call as the page shows it: an audit record without the hash of the arguments. */
-export interface SeenCall {
-  /** Counts the calls of this process, from 1. */
-  readonly seq: number;
-  readonly time: string;
-  readonly id: string;
-  readonly parent?: string;
-  readonly tool: string;
-  readonly server: string;
-  readonly actor: string;
-  readonly outcome: string;
-  readonly stage: string;
-  readonly via?: string;
-  readonly ms: number;
-}
-
-/** A running call. */
-export interface LiveCall {
-  readonly id: string;
-  readonly parent?: string;
-  readonly tool: string;
-  readonly actor: string;
-  readonly stage: string;
-  readonly ms: number;
-}
+/** A finished call on the page: an audit record without the hash of the arguments. */
+export type SeenCall = ReturnType<typeof toSeenCall>;
 
 /** The recent calls of a gateway. */
-export interface CallHistory {
-  begin(call: Call): void;
-  end(call: SettledCall): void;
-  /** Finished calls after a sequence number, oldest first. */
-  seen(after: number): readonly SeenCall[];
-  live(): readonly LiveCall[];
-  series(): Series;
-}
+export type CallHistory = ReturnType<typeof createCallHistory>;
 
 /** Limits of one answer: more would not fit on the page. */
 const MAX_LIVE = 100;
@@ -46,6 +16,7 @@ const MAX_TEXT = 160;
 
 /** The stored fields of a call; they are redacted when the page asks for them. */
 interface Kept {
+  /** Counts the calls of this process, from 1. */
   readonly seq: number;
   readonly labels: CallLabels;
   readonly call: Pick<SettledCall, "id" | "parentId" | "startedAt" | "durationMs">;
@@ -56,14 +27,14 @@ interface Kept {
 }
 
 /** Keeps the last `keep` calls and the running ones in memory. */
-export function createCallHistory(keep: number): CallHistory {
+export function createCallHistory(keep: number) {
   const timeline = createTimeline();
   const calls = new Map<string, Call>();
   const kept: Kept[] = [];
   let seq = 0;
   return {
-    begin: (call) => void calls.set(call.id, call),
-    end(call) {
+    begin: (call: Call) => void calls.set(call.id, call),
+    end(call: SettledCall): void {
       calls.delete(call.id);
       const labels = getCallLabels(call);
       const { id, parentId, startedAt, durationMs, tool, toolId, actor } = call;
@@ -81,9 +52,10 @@ export function createCallHistory(keep: number): CallHistory {
       // Half at a time, because removing from the front moves all the rest.
       if (kept.length >= 2 * keep) kept.splice(0, kept.length - keep);
     },
-    seen(after) {
+    /** Lists finished calls after a sequence number, oldest first. */
+    seen(after: number) {
       const fresh = kept.slice(-keep).filter((one) => one.seq > after);
-      return fresh.slice(-MAX_AT_ONCE).map(shownCall);
+      return fresh.slice(-MAX_AT_ONCE).map(toSeenCall);
     },
     live: () =>
       [...calls.values()].slice(0, MAX_LIVE).map((call) => ({
@@ -98,7 +70,7 @@ export function createCallHistory(keep: number): CallHistory {
   };
 }
 
-function shownCall({ seq, labels, call, tool, isKnown, actor }: Kept): SeenCall {
+function toSeenCall({ seq, labels, call, tool, isKnown, actor }: Kept) {
   const { server, outcome, stage, via } = labels;
   return {
     seq,
@@ -115,8 +87,8 @@ function shownCall({ seq, labels, call, tool, isKnown, actor }: Kept): SeenCall 
   };
 }
 
-/** Redacts, cleans and shortens a text that others wrote. */
+/** Redacts, cleans and shortens a string from outside. */
 export function toDisplayText(text: string): string {
-  const clean = masked(text).replace(/\p{C}+/gu, " ");
+  const clean = redactSecrets(text).replace(/\p{C}+/gu, " ");
   return clean.length <= MAX_TEXT ? clean : `${clean.slice(0, MAX_TEXT)}…`;
 }

@@ -1,11 +1,10 @@
 import { type Actor, type Gateway, version } from "../../core/mod.ts";
 import type { PendingApproval } from "../../core/services/approvals.ts";
 import type { TokenSaving } from "../lib/tokens.ts";
-import { type CallHistory, type LiveCall, type SeenCall, toDisplayText } from "./call-history.ts";
-import type { Series } from "./timeline.ts";
+import { type CallHistory, toDisplayText } from "./call-history.ts";
 
 /** The status of a server. */
-export interface ServerSummary {
+interface ServerSummary {
   readonly name: string;
   readonly status: string;
   readonly reason: string;
@@ -20,43 +19,12 @@ export interface ServerSummary {
 export type PendingRow = Pick<PendingApproval, "kind" | "id" | "status" | "summary" | "hash">;
 
 /** The data of the page. */
-export interface Overview {
-  readonly version: string;
-  /** Changes with every start: earlier counts no longer apply. */
-  readonly boot: string;
-  readonly now: number;
-  readonly actor: string;
-  /** The token that a decision must be sent with. */
-  readonly token: string;
-  readonly servers: readonly ServerSummary[];
-  /** The number of servers, of which only some may be listed. */
-  readonly serverCount: number;
-  readonly tools: number;
-  readonly tokens: TokenSaving;
-  readonly load: { readonly running: number; readonly waiting: number; readonly refused: number } | null;
-  readonly series: Series;
-  readonly live: readonly LiveCall[];
-  readonly pending: readonly PendingRow[];
-  /** The calls since the last request. */
-  readonly calls: readonly SeenCall[];
-}
-
-/** Options of {@link createOverview}. */
-export interface OverviewParts {
-  readonly gateway: Gateway;
-  readonly history: CallHistory;
-  readonly boot: string;
-  readonly token: string;
-  readonly actor: Actor | undefined;
-  readonly since: number;
-  readonly tokens: TokenSaving;
-  readonly pending: readonly PendingRow[];
-}
+export type Overview = ReturnType<typeof createOverview>;
 
 const MAX_SERVERS = 500;
 const MAX_PENDING = 200;
 
-/** Creates the data of the page. It holds no arguments and no results, and texts of servers are redacted. */
+/** Creates the data of the page. It holds no arguments and no results, and strings of servers are redacted. */
 export function createOverview({
   gateway,
   history,
@@ -64,8 +32,20 @@ export function createOverview({
   since,
   pending,
   ...rest
-}: OverviewParts): Overview {
-  const rows = serverRows(gateway);
+}: {
+  readonly gateway: Gateway;
+  readonly history: CallHistory;
+  /** Changes with every start: earlier counts no longer apply. */
+  readonly boot: string;
+  /** The token that a decision must be sent with. */
+  readonly token: string;
+  readonly actor: Actor | undefined;
+  /** The last call that the page has. */
+  readonly since: number;
+  readonly tokens: TokenSaving;
+  readonly pending: readonly PendingRow[];
+}) {
+  const rows = listServers(gateway);
   return {
     version,
     now: Date.now(),
@@ -74,7 +54,7 @@ export function createOverview({
     servers: rows.slice(0, MAX_SERVERS),
     serverCount: rows.length,
     tools: gateway.catalog.tools().length,
-    load: loadOf(gateway),
+    load: readLoad(gateway),
     series: history.series(),
     live: history.live(),
     pending: pending.slice(0, MAX_PENDING),
@@ -83,7 +63,7 @@ export function createOverview({
 }
 
 /** Reads the gauges of the plugin `overload`, if it is there. */
-function loadOf(gateway: Gateway): Overview["load"] {
+function readLoad(gateway: Gateway) {
   const read = (name: string): number | undefined => gateway.drivers("gauge").get(name)?.read()[0]?.value;
   const [running, waiting] = [read("toolpipe_load_running"), read("toolpipe_load_waiting")];
   if (running === undefined || waiting === undefined) return null;
@@ -91,7 +71,7 @@ function loadOf(gateway: Gateway): Overview["load"] {
 }
 
 /** Lists what waits for approval. */
-export async function pendingRows({ services }: Gateway): Promise<readonly PendingRow[]> {
+export async function listPending({ services }: Gateway): Promise<readonly PendingRow[]> {
   const items = (await services.approvals?.pending()) ?? [];
   return items.map(({ kind, id, status, summary, hash }) => ({
     kind,
@@ -105,7 +85,7 @@ export async function pendingRows({ services }: Gateway): Promise<readonly Pendi
 /** Servers that need attention come first. */
 const order = ["error", "needs-approval", "needs-auth", "connected", "disconnected", "ready"];
 
-function serverRows(gateway: Gateway): readonly ServerSummary[] {
+function listServers(gateway: Gateway): readonly ServerSummary[] {
   const { catalog, services } = gateway;
   const counts = new Map<string, { tools: number; enabled: number }>();
   for (const { server, enabled } of catalog.tools()) {

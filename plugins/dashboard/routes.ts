@@ -3,12 +3,12 @@ import { randomBytes, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import * as v from "valibot";
 import type { Actor, PluginGateway } from "../../core/mod.ts";
-import { Refusal } from "../lib/http/server-refusal.ts";
 import { getPath, readJson } from "../lib/http/server-request.ts";
-import { type Asset, assetsIn, pageAssets, pageHeaders, projectFolder } from "../lib/pages.ts";
+import { HttpRefusal } from "../lib/jsonrpc.ts";
+import { type Asset, listFolderAssets, listPageAssets, pageHeaders, projectFolder } from "../lib/pages.ts";
 import { createTokenMeter } from "../lib/tokens.ts";
 import { type CallHistory, toDisplayText } from "./call-history.ts";
-import { createOverview, pendingRows } from "./overview.ts";
+import { createOverview, listPending } from "./overview.ts";
 
 const LIMITS = { bytes: 20_000, depth: 4 };
 /** A page of another origin can neither know the value of this header, nor send it without a preflight. */
@@ -21,21 +21,18 @@ const decision = v.strictObject({
   grant: v.boolean(),
 });
 
-/** Options of {@link registerDashboard}. */
-export interface DashboardParts {
+/**
+ * Registers the page at `/`, its files below `/dashboard/`, its data at `/dashboard/data` and decisions at
+ * `/dashboard/decide`. The page itself holds no data and is open; the rest needs the scope.
+ */
+export function registerDashboard(parts: {
   readonly gateway: PluginGateway;
   readonly history: CallHistory;
   /** The scope that a caller needs if authentication is configured. */
   readonly scope: string;
   /** Whether decisions are accepted without authentication. */
   readonly decideWithoutTokens: boolean;
-}
-
-/**
- * Registers the page at `/`, its files below `/dashboard/`, its data at `/dashboard/data` and decisions at
- * `/dashboard/decide`. The page itself holds no data and is open; the rest needs the scope.
- */
-export function registerDashboard(parts: DashboardParts): void {
+}): void {
   const { gateway, history, scope, decideWithoutTokens } = parts;
   const token = randomBytes(24).toString("base64url");
   const boot = randomBytes(8).toString("hex");
@@ -45,7 +42,7 @@ export function registerDashboard(parts: DashboardParts): void {
   const file = async (name: string, response: ServerResponse): Promise<void> => {
     assets ??= listAssets();
     const asset = (await assets).get(name);
-    if (!asset) throw new Refusal(404, "There is nothing at this address.");
+    if (!asset) throw new HttpRefusal(404, "There is nothing at this address.");
     response.writeHead(200, { ...pageHeaders, "content-type": asset.type }).end(await asset.read());
   };
 
@@ -59,7 +56,7 @@ export function registerDashboard(parts: DashboardParts): void {
       checkActor(actor);
       const since = Number(new URLSearchParams((request.url ?? "").split("?")[1]).get("since") ?? 0);
       const shown = { gateway, history, boot, token, actor, since: Number.isFinite(since) ? since : 0 };
-      const [waiting, saving] = await Promise.all([pendingRows(gateway), tokens()]);
+      const [waiting, saving] = await Promise.all([listPending(gateway), tokens()]);
       sendJson(response, 200, createOverview({ ...shown, pending: waiting, tokens: saving }));
     },
   });
@@ -72,34 +69,37 @@ export function registerDashboard(parts: DashboardParts): void {
       checkToken(request.headers[TOKEN]);
       const parsed = v.safeParse(decision, await readJson(request, LIMITS));
       if (!parsed.success)
-        throw new Refusal(400, "The request must hold kind, id, hash and grant of a decision.");
+        throw new HttpRefusal(400, "The request must hold kind, id, hash and grant of a decision.");
       const { id, grant, ...shown } = parsed.output;
       const decided = await gateway.services.approvals?.decide(id, grant, shown);
       // Only the definition that was shown is decided on: the item may have another by now.
       if (!decided?.length) {
-        throw new Refusal(
+        throw new HttpRefusal(
           409,
           `"${toDisplayText(id)}" does not wait for approval as it was shown. Look at it again.`,
         );
       }
-      sendJson(response, 200, { pending: await pendingRows(gateway) });
+      sendJson(response, 200, { pending: await listPending(gateway) });
     },
   });
 
   function checkActor(actor: Actor | undefined): void {
     if (!gateway.services.auth || actor?.scopes.includes(scope)) return;
-    throw new Refusal(403, `The dashboard is for callers whose token has the scope "${scope}".`);
+    throw new HttpRefusal(403, `The dashboard is for callers whose token has the scope "${scope}".`);
   }
 
   function checkKnown(): void {
     if (gateway.services.auth || decideWithoutTokens) return;
-    throw new Refusal(403, "Decisions need authentication: use `toolpipe approve`, or serve with `auth`.");
+    throw new HttpRefusal(
+      403,
+      "Decisions need authentication: use `toolpipe approve`, or serve with `auth`.",
+    );
   }
 
   function checkToken(given: string | readonly string[] | undefined): void {
     const [own, other] = [Buffer.from(token), Buffer.from(String(given ?? ""))];
     if (own.length === other.length && timingSafeEqual(own, other)) return;
-    throw new Refusal(403, "The token of the page is not valid any more. Load the page again.");
+    throw new HttpRefusal(403, "The token of the page is not valid any more. Load the page again.");
   }
 }
 
@@ -108,7 +108,7 @@ function checkOrigin({ headers }: IncomingMessage): void {
   const { origin, host, "sec-fetch-site": site } = headers;
   const isOwn = origin !== undefined && URL.canParse(origin) && new URL(origin).host === host;
   if (isOwn && (site === undefined || site === "same-origin")) return;
-  throw new Refusal(403, "Decisions are accepted from the dashboard only.");
+  throw new HttpRefusal(403, "Decisions are accepted from the dashboard only.");
 }
 
 function sendJson(response: ServerResponse, status: number, value: object): void {
@@ -132,6 +132,6 @@ const shared = new Set([
 
 /** Lists the files of the dashboard by name, and no others: nothing else can be requested. */
 async function listAssets(): Promise<ReadonlyMap<string, Asset>> {
-  const others = [...(await pageAssets())].filter(([name]) => shared.has(name));
-  return new Map([...others, ...(await assetsIn(projectFolder("plugins/dashboard/page")))]);
+  const others = [...(await listPageAssets())].filter(([name]) => shared.has(name));
+  return new Map([...others, ...(await listFolderAssets(projectFolder("plugins/dashboard/page")))]);
 }

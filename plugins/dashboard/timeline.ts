@@ -21,12 +21,6 @@ export interface Series {
   readonly p95: readonly (number | null)[];
 }
 
-/** Calls of the last minutes, in steps. */
-export interface Timeline {
-  add(durationMs: number, isError: boolean): void;
-  series(): Series;
-}
-
 const STEP_MS = 10_000;
 const STEPS = 180;
 /** Bins are a quarter of a doubling wide, from a sixteenth of a millisecond; half an hour is in the last. */
@@ -35,10 +29,10 @@ const FIRST = 4;
 const BINS = 100;
 
 /** Creates an empty timeline. Its memory does not depend on the number of calls. */
-export function createTimeline(now: () => number = Date.now): Timeline {
+export function createTimeline(now: () => number = Date.now) {
   const steps: Step[] = [];
   return {
-    add(durationMs, isError) {
+    add(durationMs: number, isError: boolean): void {
       const at = Math.floor(now() / STEP_MS);
       let last = steps.at(-1);
       // The clock may be set back; calls then count in the last step.
@@ -52,7 +46,7 @@ export function createTimeline(now: () => number = Date.now): Timeline {
       const bin = toBin(durationMs);
       last.bins[bin] = (last.bins[bin] ?? 0) + 1;
     },
-    series() {
+    series(): Series {
       const end = Math.floor(now() / STEP_MS);
       const first = end - STEPS + 1;
       const known = new Map(steps.map((step) => [step.at, step]));

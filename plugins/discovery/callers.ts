@@ -6,7 +6,7 @@ import type { CapabilityRegister, DiscoveryService } from "./service.ts";
 /** Finds capabilities that are needed and not there. */
 export interface RuntimeDiscovery {
   /**
-   * The capabilities that fit a name, best first. Those of the person's own servers are registered; those that only
+   * Finds the capabilities that fit a name, best first. Those of the user's own servers are registered; those that only
    * a registry knows are not, since their servers are not approved.
    */
   resolve(name: string, options?: DiscoveryOptions): Promise<readonly NamedCapability[]>;
@@ -38,7 +38,7 @@ export interface DiscoveryProvider {
   discover(options?: DiscoveryOptions): Promise<readonly NamedCapability[]>;
 }
 
-/** The provider of one server. What proves who asks is chosen by the service, from the definition and the environment. */
+/** Creates the provider of one server. The service chooses credentials from the definition and the environment. */
 export function discoveryProvider(config: ServerConfig, service: DiscoveryService): DiscoveryProvider {
   return {
     name: config.name,

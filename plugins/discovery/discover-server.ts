@@ -1,15 +1,20 @@
 import {
-  cancelledBy,
   followSignal,
   GatewayError,
+  getAbortReason,
   type JsonObject,
   type ToolDefinition,
   type ToolResult,
 } from "../../core/mod.ts";
-import type { Listing, ServerHandle, ServerOpenOptions } from "../../core/services/servers.ts";
-import { NEEDS_AUTH } from "../../core/services/servers.ts";
+import {
+  type Listing,
+  NEEDS_AUTH,
+  type ServerHandle,
+  type ServerOpenOptions,
+} from "../../core/services/servers.ts";
 import type { ServerConfig } from "../../core/services/sources.ts";
-import { retried, type Waiting } from "../lib/backoff.ts";
+import { type RetryTiming, retryWork, type Sleep } from "../lib/backoff.ts";
+import { memoryLimiter, type RateLimiter, takeTurn } from "../lib/rate.ts";
 import {
   type DiscoveredServer,
   type DiscoveredTool,
@@ -18,12 +23,11 @@ import {
   discoverySteps,
   type NamedCapability,
 } from "./discovered.ts";
-import { type Enriching, emitTypes, withDomains, withOutputs } from "./enrich.ts";
-import { discoveryError, mayAskAgain } from "./errors.ts";
+import { addDomains, addOutputs, type Enriching, emitTypes } from "./enrich.ts";
+import { discoveryError, isRetryable } from "./errors.ts";
 import { toManifest } from "./manifest.ts";
 import type { OpenServer } from "./open-server.ts";
-import type { DiscoverySettings } from "./options.ts";
-import type { ServerLimiter } from "./rate-limiter.ts";
+import { type DiscoverySettings, parseDiscoveryOptions, type RateLimitConfig } from "./options.ts";
 import type { ToolCache } from "./tool-cache.ts";
 
 /** Dependencies of the discovery of a server. */
@@ -31,8 +35,8 @@ export interface DiscoverServerParts extends Enriching {
   readonly open: OpenServer;
   /** Returns the name of the variable whose token a server may get that asks for one. */
   readonly findSpareToken: (config: ServerConfig) => string | undefined;
-  readonly limiter: ServerLimiter;
-  readonly waiting: Waiting;
+  readonly acquireTurn: AcquireTurn;
+  readonly waiting: RetryTiming;
   readonly cache?: ToolCache | undefined;
   /** Registers a capability in the marketplace and the catalog. */
   readonly register: (manifest: NamedCapability) => Promise<void>;
@@ -57,20 +61,20 @@ export async function discoverServer(
 ): Promise<DiscoveredServer> {
   const { name: server } = config;
   const { signal, useCache, refreshCache, authHeaders, rateLimit } = settings;
-  const { cache, limiter, waiting } = parts;
+  const { cache, waiting } = parts;
   const warnings: GatewayError[] = [];
   const warn = (warning: GatewayError): void => void warnings.push(warning);
-  if (signal?.aborted) throw cancelledBy(signal);
+  if (signal?.aborted) throw getAbortReason(signal);
 
   const cached = useCache && !refreshCache ? await cache?.getTools(config, authHeaders) : undefined;
   report("cache", cached ? "hit" : useCache ? "done" : "skipped");
   if (cached) return { config, ...cached, tools: onlyAllowed(cached.tools), fromCache: true, warnings };
 
-  const { handle, listing, attempt } = await retried(openAndList, {
+  const { handle, listing, attempt } = await retryWork(openAndList, {
     policy: settings.retryPolicy,
     waiting,
     // A process that exits by itself does so again; only a network connection breaks by chance.
-    mayRetry: (error) => mayAskAgain(error) && !(config.connection.type === "stdio" && !isTimeout(error)),
+    mayRetry: (error) => isRetryable(error) && !(config.connection.type === "stdio" && !isTimeout(error)),
     signal,
   });
   try {
@@ -78,9 +82,9 @@ export async function discoverServer(
     report("schemas", "done", attempt);
     const introspects = settings.introspectOutputSchemas && !settings.lazyOutputSchemas;
     const context = { config, call: callTool, signal };
-    const complete = introspects ? await withOutputs(typed, context, parts, warn) : typed;
+    const complete = introspects ? await addOutputs(typed, context, parts, warn) : typed;
     report("outputs", introspects && parts.introspectOutput ? "done" : "skipped", attempt);
-    const tools = withDomains(complete, server, parts);
+    const tools = addDomains(complete, server, parts);
     report("domains", "done", attempt);
     const { resources, resourceTemplates } = listing;
     const found = { tools, resources, resourceTemplates };
@@ -118,7 +122,7 @@ export async function discoverServer(
   }
 
   async function openOnce(attempt: number, options: ServerOpenOptions): Promise<Session> {
-    await limiter.acquire(server, rateLimit, signal);
+    await parts.acquireTurn(server, rateLimit, signal);
     report("rate-limit", "done", attempt);
     let handle: ServerHandle | undefined;
     try {
@@ -138,7 +142,7 @@ export async function discoverServer(
 
   /** Calls a tool under the same rate limit as any other request. */
   async function callTool(tool: ToolDefinition, args: JsonObject): Promise<ToolResult> {
-    await limiter.acquire(server, rateLimit, signal);
+    await parts.acquireTurn(server, rateLimit, signal);
     const { cancellation, stop } = followSignal(signal);
     return handle.call(tool.name, args, { cancellation }).finally(stop);
   }
@@ -151,7 +155,10 @@ export async function discoverServer(
       if (registerInMarketplace) for (const manifest of manifests) await parts.register(manifest);
       if (exportToRtfs) {
         if (!parts.exportAll)
-          throw new GatewayError("CONFIG_INVALID", "There is nothing that exports tools.");
+          throw new GatewayError(
+            "CONFIG_INVALID",
+            "Tools cannot be exported: the discovery service has no exporter.",
+          );
         await parts.exportAll(config, manifests, exportDirectory);
       }
       return "done";
@@ -165,4 +172,25 @@ export async function discoverServer(
 
 function isTimeout({ code }: GatewayError): boolean {
   return code === "TIMEOUT" || code === "CONNECT_TIMEOUT";
+}
+
+/** Waits until a server may be asked. */
+type AcquireTurn = (
+  server: string,
+  limit: DiscoverySettings["rateLimit"],
+  signal?: AbortSignal,
+) => Promise<void>;
+
+/** Limits the requests to each server by a token bucket. `limits` are those of single servers, by name. */
+export function limitRequests(
+  limits: Readonly<Record<string, RateLimitConfig>> = {},
+  { sleep, limiter = memoryLimiter() }: { sleep?: Sleep; limiter?: RateLimiter } = {},
+): AcquireTurn {
+  const own = new Map(
+    Object.entries(limits).map(([name, rateLimit]) => [name, parseDiscoveryOptions({ rateLimit }).rateLimit]),
+  );
+  return async (name, given, signal) => {
+    const { requestsPerSecond: limit, burstSize: burst } = own.get(name) ?? given;
+    await takeTurn(limiter, { name, limit, perMs: 1_000, burst }, signal, sleep);
+  };
 }

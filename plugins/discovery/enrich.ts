@@ -13,7 +13,7 @@ export interface IntrospectContext {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Finds out the schema of what a tool answers; nothing where that is not safe or not possible. */
+/** Finds out the output schema of a tool; undefined if that is unsafe or impossible. */
 export type IntrospectOutput = (
   tool: ToolDefinition,
   context: IntrospectContext,
@@ -27,19 +27,19 @@ export interface Enriching {
   readonly introspectOutput?: IntrospectOutput | undefined;
 }
 
-/** The type of what nothing is known of. */
-export const ANY_TYPE = ":any";
+/** Type of an unknown value. */
+const ANY_TYPE = ":any";
 
-/** Tells of what went wrong and is made do without. */
+/** Reports a failure that does not end the discovery. */
 type Warn = (warning: GatewayError) => void;
 
-/** A tool that has its types. */
-export type TypedTool = ToolDefinition & Pick<DiscoveredTool, "inputType" | "outputType">;
+/** Tool with its types. */
+type TypedTool = ToolDefinition & Pick<DiscoveredTool, "inputType" | "outputType">;
 
-/** Converting schemas is work: after so many tools, others get their turn. */
+/** Converting schemas blocks the process: it yields after this many tools. */
 const AT_ONCE = 200;
 
-/** Adds the types of input and output. What cannot be converted has the type of anything. */
+/** Adds the types of input and output. A schema that cannot be converted has the type of any value. */
 export async function emitTypes(
   tools: readonly ToolDefinition[],
   server: string,
@@ -60,8 +60,8 @@ export async function emitTypes(
   return typed;
 }
 
-/** Adds the output schemas that servers do not give, one tool after another. What fails is left without. */
-export async function withOutputs(
+/** Adds missing output schemas, one tool after another. A tool whose introspection fails gets none. */
+export async function addOutputs(
   tools: readonly TypedTool[],
   context: IntrospectContext,
   parts: Enriching,
@@ -83,8 +83,8 @@ export async function withOutputs(
   return complete;
 }
 
-/** Adds what tools are about and what they do. */
-export function withDomains(
+/** Adds the domains and categories of tools. */
+export function addDomains(
   tools: readonly TypedTool[],
   server: string,
   { inferTags }: Enriching,

@@ -11,18 +11,24 @@ import {
 } from "../../core/services/servers.ts";
 import { SSRF_BLOCKED } from "../lib/http/errors.ts";
 
-/** A server was reached, and no session could be opened with it. */
 export const SESSION_INIT_FAILED: ErrorKind = defineError("SESSION_INIT_FAILED", {
   spec: "SERVER_CONNECTION_ERROR",
+  description: "A server was reached, and no session could be opened with it.",
 });
-/** A server with a session does not say which tools it has. */
 export const TOOLS_LIST_FAILED: ErrorKind = defineError("TOOLS_LIST_FAILED", {
   spec: "SERVER_CONNECTION_ERROR",
+  description: "A server with a session does not list its tools.",
 });
-/** A schema could not be turned into a type; any value takes its place. */
-export const SCHEMA_CONVERSION_FAILED: ErrorKind = defineError("SCHEMA_CONVERSION_FAILED");
+export const SCHEMA_CONVERSION_FAILED: ErrorKind = defineError("SCHEMA_CONVERSION_FAILED", {
+  description: "A schema could not be turned into a type; any value takes its place.",
+});
+export const CAPABILITY_EDITED: ErrorKind = defineError("CAPABILITY_EDITED", {
+  spec: "CONFIGURATION_ERROR",
+  exit: 4,
+  description: "A file that waits for approval was edited, so that its content would be approved unseen.",
+});
 
-/** The failures that the specification of the discovery service names. */
+/** Failures that spec 004 names. */
 export type DiscoveryFault =
   | "ConnectionFailed"
   | "SessionInitFailed"
@@ -32,7 +38,7 @@ export type DiscoveryFault =
   | "AuthenticationFailed"
   | "Timeout";
 
-/** Which of our codes each of them has. Most are older than the discovery, and mean the same everywhere. */
+/** Error codes of each failure. */
 export const discoveryFaults: Readonly<Record<DiscoveryFault, readonly string[]>> = {
   ConnectionFailed: [
     CONNECT_FAILED.code,
@@ -60,7 +66,7 @@ const NOT_OF_THE_SERVER = new Set([
   "NEEDS_APPROVAL",
 ]);
 
-/** The name that the specification gives a failure; nothing where it names none. */
+/** Finds the name that spec 004 gives a failure; undefined if it names none. */
 export function findFault(error: GatewayError): DiscoveryFault | undefined {
   const names = Object.keys(discoveryFaults) as DiscoveryFault[];
   return names.find((name) => discoveryFaults[name].includes(error.code));
@@ -70,21 +76,21 @@ export function findFault(error: GatewayError): DiscoveryFault | undefined {
 export function discoveryError(thrown: unknown, step: "session" | "tools", server: string): GatewayError {
   const error = GatewayError.from(thrown, `The server "${server}" could not be asked for its tools.`);
   const { status, retryAfterMs } = error.data;
-  if (status === 429) return as(RATE_LIMITED, error, server, { retryAfterMs: retryAfterMs ?? 0 });
-  if (status === 401 || status === 403) return as(NEEDS_AUTH, error, server);
+  if (status === 429) return toKind(RATE_LIMITED, error, server, { retryAfterMs: retryAfterMs ?? 0 });
+  if (status === 401 || status === 403) return toKind(NEEDS_AUTH, error, server);
   if (NOT_OF_THE_SERVER.has(error.code) || findFault(error) !== undefined) return error;
-  return as(step === "session" ? SESSION_INIT_FAILED : TOOLS_LIST_FAILED, error, server);
+  return toKind(step === "session" ? SESSION_INIT_FAILED : TOOLS_LIST_FAILED, error, server);
 }
 
-function as(kind: ErrorKind, error: GatewayError, server: string, more: object = {}): GatewayError {
+function toKind(kind: ErrorKind, error: GatewayError, server: string, more: object = {}): GatewayError {
   const { message, data, cause } = error;
-  // An error may be all there is to say of what went wrong inside the gateway.
-  const said = message.includes(`"${server}"`) ? message : `The server "${server}" failed: ${message}`;
-  return new GatewayError(kind, said, { cause: cause ?? error, data: { ...data, server, ...more } });
+  // An internal error need not name the server.
+  const named = message.includes(`"${server}"`) ? message : `The server "${server}" failed: ${message}`;
+  return new GatewayError(kind, named, { cause: cause ?? error, data: { ...data, server, ...more } });
 }
 
-/** The failures after which the same question may be answered: 429, 503, what took too long, a connection that broke. */
-export function mayAskAgain(error: GatewayError): boolean {
+/** Whether a retry may succeed: after HTTP 429 and 503, timeouts and broken connections. */
+export function isRetryable(error: GatewayError): boolean {
   const { status } = error.data;
   // With a status there was an answer, and it alone counts.
   if (typeof status === "number") return status === 429 || status === 503;

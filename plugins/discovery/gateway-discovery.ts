@@ -4,10 +4,8 @@ import type { Servers } from "../../core/services/servers.ts";
 import type { ServerConfig } from "../../core/services/sources.ts";
 import { PENDING_FOLDER } from "./capability-files/request-approval.ts";
 import { writeCapabilities } from "./capability-files/write-capabilities.ts";
-import { inferCategories } from "./domains/categories.ts";
-import { inferDomains } from "./domains/domains.ts";
-import { outputIntrospection } from "./introspect-output.ts";
-import type { InferTags } from "./manifest.ts";
+import { createOutputIntrospection } from "./introspect-output.ts";
+import { inferTags } from "./manifest.ts";
 import type { RateLimitConfig } from "./options.ts";
 import { createDiscoveryService, type DiscoveryService } from "./service.ts";
 import { createMemoryCache, createToolCache, type ToolCache } from "./tool-cache.ts";
@@ -16,12 +14,6 @@ import { createMemoryCache, createToolCache, type ToolCache } from "./tool-cache
 export interface ServerDiscovery extends DiscoveryService {
   readonly cache: ToolCache;
 }
-
-/** Infers the domains and categories of a tool from the names of its server and of itself. */
-export const inferTags: InferTags = (server, tool) => ({
-  domains: inferDomains(server, tool.name),
-  categories: inferCategories(tool.name, tool),
-});
 
 /** Creates the discovery service of a gateway: on its server pool, cache, registries, emitters and rankers. */
 export function createGatewayDiscovery(
@@ -42,7 +34,7 @@ export function createGatewayDiscovery(
     registries: services.registries,
     createRanker: async () => (await gateway.driver("ranker", "keyword"))({}, {}),
     configuredServers: () => connectableServers(gateway),
-    introspectOutput: outputIntrospection(gateway),
+    introspectOutput: createOutputIntrospection(gateway),
     async exportAll({ name: server }, manifests, directory = PENDING_FOLDER) {
       const emitter = findRtfs(gateway);
       await writeCapabilities({ folder: resolve(directory), server, manifests, emitter });

@@ -1,17 +1,22 @@
-import { createHash } from "node:crypto";
-import type { ToolDefinition } from "../../core/mod.ts";
-import type { CapabilityProvider } from "../../core/services/emitter.ts";
+import type { Tool, ToolDefinition } from "../../core/mod.ts";
+import type { CapabilityManifest, CapabilityProvider } from "../../core/services/emitter.ts";
 import type { ServerConfig } from "../../core/services/sources.ts";
+import { sha256Hex } from "../lib/hash.ts";
 import type { DiscoveredTool, NamedCapability } from "./discovered.ts";
-
-/** Domains and categories of a tool. */
-export interface Inferred {
-  readonly domains: readonly string[];
-  readonly categories: readonly string[];
-}
+import { inferCategories } from "./domains/categories.ts";
+import { inferDomains } from "./domains/domains.ts";
 
 /** Infers domains and categories from the names of a server and its tool. */
-export type InferTags = (server: string, tool: ToolDefinition) => Inferred;
+export type InferTags = (
+  server: string,
+  tool: ToolDefinition,
+) => { readonly domains: readonly string[]; readonly categories: readonly string[] };
+
+/** Infers the domains and categories of a tool from the names of its server and of itself. */
+export const inferTags: InferTags = (server, tool) => ({
+  domains: inferDomains(server, tool.name),
+  categories: inferCategories(tool.name, tool),
+});
 
 const VERSION = "1.0.0";
 const MAX_NAME = 60;
@@ -25,11 +30,11 @@ const LIKE_HASHED = /_[0-9a-f]{12}$/;
 export function toSafeName(name: string): string {
   const safe = name.replace(/[^A-Za-z0-9_-]+/g, "_").slice(0, MAX_NAME);
   if (safe === name && name !== "" && !LIKE_HASHED.test(name)) return name;
-  return `${safe}_${createHash("sha256").update(name).digest("hex").slice(0, 12)}`;
+  return `${safe}_${sha256Hex(name).slice(0, 12)}`;
 }
 
 /** Returns the id of the capability that a tool is. */
-export function capabilityId(server: string, tool: string): string {
+function capabilityId(server: string, tool: string): string {
   return `mcp.${toSafeName(server)}.${toSafeName(tool)}`;
 }
 
@@ -60,4 +65,24 @@ function toProvider({ connection }: ServerConfig, toolName: string): CapabilityP
   // Without a URL parser: its variables are not filled in.
   const serverUrl = connection.url.replace(/^(\w+:\/\/)[^/?#]*@/, "$1").replace(/[?#].*$/s, "");
   return { type: "mcp", serverUrl, toolName };
+}
+
+/** Describes a tool of a server for the export. */
+export function exportedTool(tool: ToolDefinition, config: ServerConfig): CapabilityManifest {
+  return toManifest(tool, config, inferTags);
+}
+
+/** Describes a tool without a server definition: of an API, or of the gateway itself. */
+export function exportedOwnTool(tool: Tool): CapabilityManifest {
+  const { name, server, description = "", inputSchema, outputSchema } = tool;
+  const type = tool.operation ? "openapi" : "toolpipe";
+  return {
+    id: `${type}.${toSafeName(server)}.${toSafeName(name)}`,
+    version: VERSION,
+    description,
+    inputSchema,
+    ...(outputSchema && { outputSchema }),
+    provider: { type, toolName: name },
+    ...inferTags(server, tool),
+  };
 }

@@ -5,9 +5,11 @@
  * @module
  */
 import * as v from "valibot";
-import { definePlugin, GatewayError, type PluginFactory } from "../../core/mod.ts";
+import { definePlugin, GatewayError } from "../../core/mod.ts";
+import { option } from "../lib/options.ts";
+import { SCHEMA_CONVERSION_FAILED, SESSION_INIT_FAILED, TOOLS_LIST_FAILED } from "./errors.ts";
 import type { ServerDiscovery } from "./gateway-discovery.ts";
-import { type RateLimitConfig, rateLimitSchema } from "./options.ts";
+import { rateLimitSchema } from "./options.ts";
 
 export type { RetryPolicy } from "../lib/backoff.ts";
 export {
@@ -17,7 +19,6 @@ export {
   runtimeDiscovery,
 } from "./callers.ts";
 export { capabilities } from "./capability-files/capabilities.ts";
-export type { WarmStatistics } from "./discover-many.ts";
 export {
   type DiscoveredServer,
   type DiscoveredTool,
@@ -29,11 +30,10 @@ export {
   type NamedCapability,
 } from "./discovered.ts";
 export { type DiscoveryFault, discoveryFaults, findFault } from "./errors.ts";
-export type { CapabilitySearch, CapableServer } from "./find-capability.ts";
+export type { CapabilitySearch, CapableServer, RegistryServer } from "./find-servers.ts";
 export type { ServerDiscovery } from "./gateway-discovery.ts";
 export type { DiscoveryOptions, RateLimitConfig, ServerProgress } from "./options.ts";
-export type { RegistryServer } from "./registry-search.ts";
-export type { CapabilityRegister, DiscoveryService } from "./service.ts";
+export type { CapabilityRegister, DiscoveryService, WarmStatistics } from "./service.ts";
 export type { ToolCache } from "./tool-cache.ts";
 
 declare module "../../core/services/mod.ts" {
@@ -43,55 +43,47 @@ declare module "../../core/services/mod.ts" {
   }
 }
 
-/** Options for the server-discovery plugin. */
-export interface ServerDiscoveryOptions {
-  /** Rate limits of single servers, by name. */
-  readonly rateLimits?: Readonly<Record<string, RateLimitConfig>>;
-  /** Whether all servers are discovered at the start, in the background; false by default. */
-  readonly warm?: boolean;
-  /** Whether servers that a registry names may have a private address; false by default. */
-  readonly allowPrivate?: boolean;
-}
-
-interface Checked extends ServerDiscoveryOptions {
-  readonly warm: boolean;
-  readonly allowPrivate: boolean;
-}
-
 const options = v.strictObject({
-  rateLimits: v.optional(v.record(v.string(), rateLimitSchema)),
-  warm: v.optional(v.boolean(), false),
-  allowPrivate: v.optional(v.boolean(), false),
+  rateLimits: option(v.record(v.string(), rateLimitSchema), "Rate limits of single servers, by name."),
+  warm: option(v.boolean(), "Whether all servers are discovered at the start, in the background.", false),
+  allowPrivate: option(
+    v.boolean(),
+    "Whether servers that a registry names may have a private address.",
+    false,
+  ),
 });
 
+/** Options of the plugin `server-discovery`. */
+export type ServerDiscoveryOptions = v.InferInput<typeof options>;
+
 /** Lets other plugins and commands discover servers. */
-export const serverDiscovery: PluginFactory<"server-discovery", ServerDiscoveryOptions, Checked> =
-  definePlugin({
-    name: "server-discovery",
-    // The servers are known once `upstreams` is ready.
-    order: "post",
-    uses: ["servers?", "cache?", "registries?"],
-    provides: ["serverDiscovery"],
-    options: options as v.GenericSchema<ServerDiscoveryOptions, Checked>,
-    async setup(gateway, { warm, ...limits }) {
-      const { createGatewayDiscovery } = await import("./gateway-discovery.ts");
-      const service = createGatewayDiscovery(gateway, limits);
-      gateway.provide("serverDiscovery", service);
-      const life = new AbortController();
-      let warming: Promise<unknown> | undefined;
-      return {
-        ready() {
-          if (!warm) return;
-          warming = service
-            .warmCacheForAllConfiguredServers({ signal: life.signal })
-            .catch((thrown: unknown) => {
-              if (!life.signal.aborted) gateway.report(GatewayError.from(thrown));
-            });
-        },
-        async close() {
-          life.abort(new GatewayError("CLOSED", "The gateway is closing."));
-          await warming;
-        },
-      };
-    },
-  });
+export const serverDiscovery = definePlugin({
+  name: "server-discovery",
+  // The servers are known once `upstreams` is ready.
+  order: "post",
+  uses: ["servers?", "cache?", "registries?"],
+  provides: ["serverDiscovery"],
+  options,
+  errors: { SESSION_INIT_FAILED, TOOLS_LIST_FAILED, SCHEMA_CONVERSION_FAILED },
+  async setup(gateway, { warm, ...limits }) {
+    const { createGatewayDiscovery } = await import("./gateway-discovery.ts");
+    const service = createGatewayDiscovery(gateway, limits);
+    gateway.provide("serverDiscovery", service);
+    const life = new AbortController();
+    let warming: Promise<unknown> | undefined;
+    return {
+      ready() {
+        if (!warm) return;
+        warming = service
+          .warmCacheForAllConfiguredServers({ signal: life.signal })
+          .catch((thrown: unknown) => {
+            if (!life.signal.aborted) gateway.report(GatewayError.from(thrown));
+          });
+      },
+      async close() {
+        life.abort(new GatewayError("CLOSED", "The gateway is closing."));
+        await warming;
+      },
+    };
+  },
+});

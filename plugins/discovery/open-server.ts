@@ -1,10 +1,18 @@
+import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
 import { GatewayError } from "../../core/mod.ts";
-import type { ServerHandle, ServerOpenOptions, Servers } from "../../core/services/servers.ts";
+import {
+  NEEDS_APPROVAL,
+  type ServerHandle,
+  type ServerOpenOptions,
+  type Servers,
+} from "../../core/services/servers.ts";
 import type { Machine, ServerConfig } from "../../core/services/sources.ts";
+import { isAllowed } from "../lib/http/address.ts";
+import { SSRF_BLOCKED } from "../lib/http/errors.ts";
+import { isLoopback } from "../lib/http/server-request.ts";
 import { fillConnection } from "../lib/server-entry/expand.ts";
-import { variable } from "../lib/server-entry/machine.ts";
-import { checkFound, isFound } from "./found-server.ts";
+import { getVariable } from "../lib/server-entry/machine.ts";
 
 /** Opens a session with a server for one discovery. The caller closes it. */
 export type OpenServer = (config: ServerConfig, options: ServerOpenOptions) => Promise<ServerHandle>;
@@ -51,10 +59,52 @@ export function findSpareToken(config: ServerConfig, machine: Machine): string |
   if (hasCredential || !isPrivate) return;
   const isGithub = url.protocol === "https:" && githubHosts.has(url.hostname);
   const names = isGithub ? [GITHUB_TOKEN, GENERIC_TOKEN] : [GENERIC_TOKEN];
-  return names.find((name) => variable(machine, name));
+  return names.find((name) => getVariable(machine, name));
 }
 
-function isLoopback(hostname: string): boolean {
-  const host = hostname.replace(/^\[|\]$/g, "");
-  return host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."));
+/** Name of the source of servers that a registry names. */
+export const REGISTRY_SOURCE = "registry";
+
+/** Whether a server comes from a registry, and not from the user. */
+function isFound({ origin }: ServerConfig): boolean {
+  return origin.source === REGISTRY_SOURCE;
+}
+
+/**
+ * Refuses to ask a server that a registry named if that would run an untrusted program, or reach into a private
+ * network. Over https a name that leads elsewhere a moment later still cannot be spoken to: what answers there
+ * cannot prove that it has this name.
+ */
+async function checkFound(config: ServerConfig, allowPrivate: boolean): Promise<void> {
+  const { name, connection } = config;
+  if (connection.type === "stdio") {
+    throw new GatewayError(
+      NEEDS_APPROVAL,
+      `The server "${name}" is a program, and is not started only because a registry names it. Add it with: toolpipe registry add ${name}`,
+      { data: { server: name } },
+    );
+  }
+  const url = URL.canParse(connection.url) ? new URL(connection.url) : undefined;
+  if (url?.protocol !== "https:" && !(allowPrivate && url?.protocol === "http:")) {
+    throw refused(name, "it is not reached over https");
+  }
+  const host = url.hostname.replace(/^\[|\]$/g, "");
+  const addresses = isIP(host) ? [host] : await lookUpAddresses(host);
+  // If a name does not resolve, the connection fails with the reason.
+  if (addresses.some((address) => !isAllowed(address, allowPrivate ? "private" : "public"))) {
+    throw refused(name, "its address is not on the public internet");
+  }
+}
+
+async function lookUpAddresses(host: string): Promise<readonly string[]> {
+  try {
+    return (await lookup(host, { all: true })).map(({ address }) => address);
+  } catch {
+    return [];
+  }
+}
+
+function refused(name: string, why: string): GatewayError {
+  const message = `The server "${name}", which a registry names, is not asked for its tools: ${why}.`;
+  return new GatewayError(SSRF_BLOCKED, message, { data: { server: name } });
 }

@@ -3,18 +3,33 @@ import type { Registries } from "../../core/services/registries.ts";
 import type { Ranker } from "../../core/services/search.ts";
 import type { Servers } from "../../core/services/servers.ts";
 import type { ServerConfig } from "../../core/services/sources.ts";
-import { sleep, type Waiting } from "../lib/backoff.ts";
+import { type RetryTiming, sleep } from "../lib/backoff.ts";
 import { thisMachine } from "../lib/server-entry/machine.ts";
-import { discoverMany, toWarmStatistics, type WarmStatistics } from "./discover-many.ts";
-import { type DiscoverServerParts, discoverServer } from "./discover-server.ts";
-import type { DiscoveredServer, DiscoveredTool, DiscoveryOutcome, NamedCapability } from "./discovered.ts";
+import { type DiscoverServerParts, discoverServer, limitRequests } from "./discover-server.ts";
+import type {
+  DiscoveredServer,
+  DiscoveredTool,
+  DiscoveryFailure,
+  DiscoveryOutcome,
+  NamedCapability,
+} from "./discovered.ts";
 import type { Enriching } from "./enrich.ts";
-import { type CapabilitySearch, findCapability } from "./find-capability.ts";
+import {
+  type CapabilitySearch,
+  findCapability,
+  type RegistryFindings,
+  type RegistryServer,
+  searchRegistry,
+  toUnusableFailure,
+} from "./find-servers.ts";
 import { toManifest } from "./manifest.ts";
 import { createOpenServer, findSpareToken } from "./open-server.ts";
-import { type DiscoveryOptions, discoverySettings, type RateLimitConfig } from "./options.ts";
-import { serverLimiter } from "./rate-limiter.ts";
-import { type RegistryFindings, type RegistryServer, searchRegistry, unusable } from "./registry-search.ts";
+import {
+  type DiscoveryOptions,
+  type DiscoverySettings,
+  parseDiscoveryOptions,
+  type RateLimitConfig,
+} from "./options.ts";
 import type { ToolCache } from "./tool-cache.ts";
 
 /** Registers capabilities, such as a marketplace or a catalog does. */
@@ -23,7 +38,7 @@ export interface CapabilityRegister {
 }
 
 /** The resources of a server. */
-export interface DiscoveredResources {
+interface DiscoveredResources {
   readonly resources: readonly JsonObject[];
   readonly resourceTemplates: readonly JsonObject[];
 }
@@ -46,7 +61,7 @@ export interface DiscoveryParts extends Enriching {
   readonly exportAll?: DiscoverServerParts["exportAll"];
   /** Rate limits of single servers, by name. */
   readonly rateLimits?: Readonly<Record<string, RateLimitConfig>> | undefined;
-  readonly waiting?: Partial<Waiting> | undefined;
+  readonly waiting?: Partial<RetryTiming> | undefined;
 }
 
 /** Discovers the tools and resources of servers (spec 004). */
@@ -76,7 +91,7 @@ export interface DiscoveryService {
 /** Creates a discovery service on a server pool. Connects to nothing until a method is called. */
 export function createDiscoveryService(parts: DiscoveryParts): DiscoveryService {
   const { cache, registries, marketplace, catalog } = parts;
-  const waiting: Waiting = { sleep, random: Math.random, ...parts.waiting };
+  const waiting: RetryTiming = { sleep, ...parts.waiting };
   const registerCapability = async (manifest: NamedCapability): Promise<void> => {
     await marketplace?.register(manifest);
     await catalog?.register(manifest);
@@ -87,16 +102,16 @@ export function createDiscoveryService(parts: DiscoveryParts): DiscoveryService 
     introspectOutput: parts.introspectOutput,
     open: createOpenServer(parts.servers, parts.allowPrivate === true),
     findSpareToken: (config) => findSpareToken(config, thisMachine()),
-    limiter: serverLimiter({ servers: parts.rateLimits, sleep: waiting.sleep }),
+    acquireTurn: limitRequests(parts.rateLimits, waiting),
     waiting,
     cache,
     register: registerCapability,
     exportAll: parts.exportAll,
   };
   const one = (config: ServerConfig, options?: DiscoveryOptions): Promise<DiscoveredServer> =>
-    discoverServer(config, discoverySettings(options), needs);
+    discoverServer(config, parseDiscoveryOptions(options), needs);
   const many = (configs: readonly ServerConfig[], options?: DiscoveryOptions): Promise<DiscoveryOutcome> => {
-    const settings = discoverySettings(options);
+    const settings = parseDiscoveryOptions(options);
     return discoverMany(configs, settings, (config) => discoverServer(config, settings, needs));
   };
   const configured = async (): Promise<readonly ServerConfig[]> => (await parts.configuredServers?.()) ?? [];
@@ -122,7 +137,10 @@ export function createDiscoveryService(parts: DiscoveryParts): DiscoveryService 
         servers.flatMap(({ config }) => (config ? [config] : [])),
         options,
       );
-      return { ...outcome, failures: [...outcome.failures, ...servers.flatMap(unusable), ...troubles] };
+      return {
+        ...outcome,
+        failures: [...outcome.failures, ...servers.flatMap(toUnusableFailure), ...troubles],
+      };
     },
     async searchRegistryForCapability(query, useCache) {
       return (await search(query, useCache)).servers;
@@ -154,4 +172,58 @@ export function createDiscoveryService(parts: DiscoveryParts): DiscoveryService 
     },
   };
   return service;
+}
+
+/** Discovers several servers, a few at a time. The failure of one does not affect the others. */
+async function discoverMany(
+  configs: readonly ServerConfig[],
+  settings: DiscoverySettings,
+  discover: (config: ServerConfig) => Promise<DiscoveredServer>,
+): Promise<DiscoveryOutcome> {
+  const total = configs.length;
+  let done = 0;
+  const discoverOne = async (config: ServerConfig): Promise<DiscoveredServer | DiscoveryFailure> => {
+    const result = await discover(config).catch((thrown: unknown) => {
+      const message = `The server "${config.name}" could not be asked for its tools.`;
+      return { server: config.name, config, error: GatewayError.from(thrown, message) };
+    });
+    const outcome =
+      "error" in result
+        ? { error: result.error }
+        : { tools: result.tools.length, fromCache: result.fromCache };
+    settings.onServer?.({ config, done: ++done, total, ...outcome });
+    return result;
+  };
+  const { default: Queue } = await import("p-queue");
+  const queue = new Queue({ concurrency: settings.maxParallelDiscoveries });
+  const all = await queue.addAll(configs.map((config) => () => discoverOne(config)));
+  return {
+    servers: all.filter((each) => "tools" in each),
+    failures: all.filter((each) => "error" in each),
+  };
+}
+
+/** Outcome of warming the cache. */
+export interface WarmStatistics {
+  /** Servers whose tools are cached now. */
+  readonly successful: number;
+  readonly failed: number;
+  /** Number of their tools. */
+  readonly cachedTools: number;
+  /** Servers that were cached before and were not asked. */
+  readonly alreadyWarm: number;
+  readonly durationMs: number;
+  readonly failures: readonly DiscoveryFailure[];
+}
+
+/** Counts the outcome of a discovery. */
+function toWarmStatistics({ servers, failures }: DiscoveryOutcome, durationMs: number): WarmStatistics {
+  return {
+    successful: servers.length,
+    failed: failures.length,
+    cachedTools: servers.reduce((sum, { tools }) => sum + tools.length, 0),
+    alreadyWarm: servers.filter(({ fromCache }) => fromCache).length,
+    durationMs: Math.round(durationMs),
+    failures,
+  };
 }

@@ -1,13 +1,13 @@
-import { createHash } from "node:crypto";
 import * as v from "valibot";
 import { GatewayError, isJsonObject, type JsonObject } from "../../core/mod.ts";
 import type { Cache } from "../../core/services/cache.ts";
-import { definitionHash, type ServerConfig } from "../../core/services/sources.ts";
+import type { ServerConfig } from "../../core/services/sources.ts";
+import { hashServer, sha256Hex } from "../lib/hash.ts";
 import type { DiscoveredServer, DiscoveredTool } from "./discovered.ts";
 import { toSafeName } from "./manifest.ts";
 
 /** The cached part of a discovery. */
-export type CachedTools = Pick<DiscoveredServer, "tools" | "resources" | "resourceTemplates">;
+type CachedTools = Pick<DiscoveredServer, "tools" | "resources" | "resourceTemplates">;
 
 /** Headers of the caller: another user may be offered other tools. */
 type Headers = Readonly<Record<string, string>> | undefined;
@@ -73,12 +73,10 @@ export function toolsKey(server: string): string {
 }
 
 function hashDefinition(config: ServerConfig, headers: Headers): string {
-  const hash = definitionHash(config);
+  const hash = hashServer(config);
   if (headers === undefined) return hash;
   const sorted = Object.entries(headers).toSorted(([a], [b]) => (a < b ? -1 : 1));
-  return createHash("sha256")
-    .update(JSON.stringify([hash, sorted]))
-    .digest("hex");
+  return sha256Hex(JSON.stringify([hash, sorted]));
 }
 
 const object = v.custom<JsonObject>(isJsonObject);

@@ -1,6 +1,6 @@
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import type { StateStore } from "../../core/services/state.ts";
-import { sha256 } from "../lib/hash.ts";
+import { sha256Hex } from "../lib/hash.ts";
 
 /** The one call that a confirmation is valid for. */
 export interface Confirmed {
@@ -27,11 +27,10 @@ export interface Confirmations {
   sweep(): Promise<void>;
 }
 
-/** Options of {@link createConfirmations}. */
-export interface ConfirmationsOptions {
+interface ConfirmationsOptions {
   /** Milliseconds since 1970. */
   readonly wall: () => number;
-  /** How long a token is valid. */
+  /** Time for which a token is valid. */
   readonly ttlMs: number;
 }
 
@@ -44,7 +43,7 @@ export function createConfirmations(store: StateStore, { wall, ttlMs }: Confirma
   let secret: Promise<string> | undefined;
 
   const mac = async (confirmed: Confirmed, expiresAt: string, nonce: string): Promise<string> => {
-    secret ??= installed(store);
+    secret ??= readSecret(store);
     secret.catch(() => {
       secret = undefined;
     });
@@ -67,14 +66,14 @@ export function createConfirmations(store: StateStore, { wall, ttlMs }: Confirma
       const [, expiresAt = "", nonce = "", given = ""] = TOKEN.exec(token) ?? [];
       if (given === "" || !isSame(given, await mac(confirmed, expiresAt, nonce))) return false;
       if (wall() >= Number(expiresAt)) return false;
-      const by = sha256(purpose);
+      const by = sha256Hex(purpose);
       if (await store.setIfAbsent(USED + nonce, { by, expiresAt: Number(expiresAt) })) return true;
       return (await store.get(USED + nonce))?.value["by"] === by;
     },
     async giveBack(token, purpose) {
       const nonce = TOKEN.exec(token)?.[2];
       const entry = nonce === undefined ? undefined : await store.get(USED + nonce);
-      if (entry && entry.value["by"] === sha256(purpose)) await store.delete(entry.key, entry.version);
+      if (entry && entry.value["by"] === sha256Hex(purpose)) await store.delete(entry.key, entry.version);
     },
     async sweep() {
       for (const { key, value, version } of await store.list(USED)) {
@@ -85,7 +84,7 @@ export function createConfirmations(store: StateStore, { wall, ttlMs }: Confirma
 }
 
 /** Reads the secret of this installation, or creates it; of several processes at once, one creates it. */
-async function installed(store: StateStore): Promise<string> {
+async function readSecret(store: StateStore): Promise<string> {
   await store.setIfAbsent(SECRET, { secret: randomBytes(32).toString("hex") });
   const secret = (await store.get(SECRET))?.value["secret"];
   if (typeof secret !== "string" || secret === "") throw new Error("The secret of the guard is damaged.");

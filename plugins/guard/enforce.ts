@@ -1,24 +1,24 @@
-import type { Call, GatewayError } from "../../core/mod.ts";
+import type { Actor, Call, GatewayError } from "../../core/mod.ts";
 import type { OperationPolicy } from "../../core/services/policy.ts";
+import { createRefusal, type GuardRequest, requestMeta } from "../../core/services/policy.ts";
 import {
   CONFIRMATION_REQUIRED,
-  type GuardRequest,
   IDEMPOTENCY_KEY_INVALID,
   IDEMPOTENCY_REQUIRED,
-  refusal,
-  requestMeta,
   SCOPE_REQUIRED,
   STATE_VOLATILE,
-} from "../../core/services/policy.ts";
+} from "./errors.ts";
 import { isClientKey } from "./idempotency.ts";
-import { type GrantedScopes, missingScopes } from "./scopes.ts";
+
+/** Additional scopes by actor id; `*` stands for every actor. */
+type GrantedScopes = Readonly<Record<string, readonly string[]>>;
 
 /** Throws if the actor lacks a scope. */
 export function checkScopes(call: Call, policy: OperationPolicy, granted: GrantedScopes): void {
-  const missing = missingScopes(call.actor, policy.requiredScopes, granted);
+  const missing = findMissingScopes(call.actor, policy.requiredScopes, granted);
   if (missing.length === 0) return;
   const names = missing.map((scope) => `"${scope}"`).join(", ");
-  throw refusal(
+  throw createRefusal(
     SCOPE_REQUIRED,
     call,
     `"${call.toolId}" needs ${names}, which "${call.actor.id}" does not have.`,
@@ -38,7 +38,7 @@ export function checkKey(
 ): void {
   const meta = requestMeta.idempotencyKey;
   if (key !== undefined && !isClientKey(key)) {
-    throw refusal(
+    throw createRefusal(
       IDEMPOTENCY_KEY_INVALID,
       call,
       "The idempotency key cannot be used: it must be a string of 8 to 255 visible ASCII characters.",
@@ -47,7 +47,7 @@ export function checkKey(
   }
   if (!policy.idempotencyRequired) return;
   if (key === undefined) {
-    throw refusal(
+    throw createRefusal(
       IDEMPOTENCY_REQUIRED,
       call,
       `"${call.toolId}" does harm if it happens twice. Provide idempotency_key.`,
@@ -59,30 +59,50 @@ export function checkKey(
     );
   }
   if (isVolatile) {
-    throw refusal(
+    throw createRefusal(
       STATE_VOLATILE,
       call,
-      `"${call.toolId}" is not called: its idempotency key would be forgotten when this process ends.`,
+      `"${call.toolId}" is not called: its idempotency key would be lost when this process ends.`,
       { suggestion: "Keep the state in files or Redis, or set options.guard.allowVolatile." },
     );
   }
 }
 
 /** Creates the error of an unconfirmed call, with a token that confirms this call. */
-export function unconfirmed(
+export function createConfirmationError(
   call: Call,
   { reversible }: OperationPolicy,
   { token, expiresAt }: { readonly token: string; readonly expiresAt: number },
-  takesFlag: boolean,
+  takesBoolean: boolean,
 ): GatewayError {
   const what = reversible ? "needs a confirmation" : "is destructive and cannot be undone";
   const withToken = `ask the user, then call again with the confirmation token in "${requestMeta.confirmation}"`;
-  return refusal(CONFIRMATION_REQUIRED, call, `This operation ${what}.`, {
-    suggestion: takesFlag ? `Add confirmed: true to proceed, or ${withToken}.` : `To proceed, ${withToken}.`,
+  return createRefusal(CONFIRMATION_REQUIRED, call, `This operation ${what}.`, {
+    suggestion: takesBoolean
+      ? `Add confirmed: true to proceed, or ${withToken}.`
+      : `To proceed, ${withToken}.`,
     data: {
-      meta_key: takesFlag ? requestMeta.confirmed : requestMeta.confirmation,
+      meta_key: takesBoolean ? requestMeta.confirmed : requestMeta.confirmation,
       confirmation: token,
       confirmation_expires_at: new Date(expiresAt).toISOString(),
     },
   });
+}
+
+/** Returns the required scopes that an actor lacks. */
+function findMissingScopes(
+  actor: Actor,
+  required: readonly string[],
+  granted: GrantedScopes,
+): readonly string[] {
+  if (required.length === 0) return required;
+  const own = Object.hasOwn(granted, actor.id) ? granted[actor.id] : undefined;
+  const held = [...actor.scopes, ...(own ?? []), ...(granted["*"] ?? [])];
+  return required.filter((scope) => !held.some((each) => covers(each, scope)));
+}
+
+/** `*` covers everything, and `payments:*` all that begins with `payments:`. */
+function covers(held: string, scope: string): boolean {
+  if (held === scope || held === "*") return true;
+  return held.endsWith(":*") && scope.startsWith(held.slice(0, -1));
 }

@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import * as v from "valibot";
 import type { JsonObject } from "../../core/mod.ts";
-import { type StateStore, tooBusy } from "../../core/services/state.ts";
-import { type Clock, now, since } from "../lib/clock.ts";
+import { createBusyError, type StateStore } from "../../core/services/state.ts";
+import { type Clock, now, since } from "./clock.ts";
 import { isKeptOutcome, type KeptOutcome } from "./outcome.ts";
-import { isGone, type Owner, thisProcess } from "./process-identity.ts";
+import { getProcessIdentity, hasEnded, type ProcessIdentity } from "./process-identity.ts";
 
 /** The arguments of {@link Idempotency.begin}. */
 export interface Beginning {
@@ -12,7 +12,7 @@ export interface Beginning {
   readonly key: string;
   /** A hash of the tool, its definition and the arguments. */
   readonly fingerprint: string;
-  /** After this long, a call without an outcome counts as lost. */
+  /** Time after which a call without an outcome counts as lost. */
   readonly deadlineMs: number;
   /** Whether a call with an unknown outcome may be made again. */
   readonly retrySafe?: boolean | undefined;
@@ -26,7 +26,7 @@ export type Begun =
   | { readonly state: "in progress" | "unknown" | "mismatch" };
 
 /**
- * Remembers calls, so that each is made at most once.
+ * Stores calls by key, so that each is made at most once.
  *
  *     absent      --begin--> in progress
  *     in progress --complete--> completed, which is replayed for a day
@@ -47,13 +47,12 @@ export interface Idempotency {
   sweep(): Promise<void>;
 }
 
-/** Options of {@link createIdempotency}. */
-export interface IdempotencyOptions {
+interface IdempotencyOptions {
   readonly clock: Clock;
-  /** How long a completed call is replayed; 24 hours by default. */
+  /** Time for which a completed call is replayed; 24 hours by default. */
   readonly keepMs?: number | undefined;
   /** The process that makes the calls; this one by default. */
-  readonly owner?: Owner | undefined;
+  readonly owner?: ProcessIdentity | undefined;
 }
 
 const GROUP = "idempotency/";
@@ -74,7 +73,7 @@ type Kept = v.InferOutput<typeof kept>;
 
 /** Keeps the state of calls in a store. */
 export function createIdempotency(store: StateStore, options: IdempotencyOptions): Idempotency {
-  const { clock, keepMs = DAY_MS, owner = thisProcess() } = options;
+  const { clock, keepMs = DAY_MS, owner = getProcessIdentity() } = options;
 
   return {
     async begin({ key, fingerprint, deadlineMs, retrySafe = false }) {
@@ -83,7 +82,7 @@ export function createIdempotency(store: StateStore, options: IdempotencyOptions
         const fence = randomUUID();
         // The clock of a shared store is known only after its first answer.
         const entry = await store.get(place);
-        const mine = asJson({ state: "in progress", fence, fingerprint, owner, at: now(clock), deadlineMs });
+        const mine = toJson({ state: "in progress", fence, fingerprint, owner, at: now(clock), deadlineMs });
         if (!entry) {
           if (await store.setIfAbsent(place, mine)) return { state: "begun", fence };
           continue;
@@ -100,10 +99,10 @@ export function createIdempotency(store: StateStore, options: IdempotencyOptions
           begun = { state: "completed", outcome: found.outcome as KeptOutcome };
         else if (found.state === "in progress" && !isLost(found)) begun = { state: "in progress" };
         else if (retrySafe) begun = await takeOver();
-        else begun = await lost(place, found, entry.version);
+        else begun = await markLost(place, found, entry.version);
         if (begun) return begun;
       }
-      throw tooBusy();
+      throw createBusyError();
     },
     complete: (key, fence, outcome) =>
       change(key, fence, (found) => ({ ...found, state: "completed", outcome, at: now(clock) })),
@@ -125,12 +124,12 @@ export function createIdempotency(store: StateStore, options: IdempotencyOptions
   function isLost(found: Kept): boolean {
     if (since(clock, found.at) >= found.deadlineMs) return true;
     // A process of another machine cannot be checked from here: it would always look gone.
-    return store.shared === undefined && isGone(found.owner, owner);
+    return store.shared === undefined && hasEnded(found.owner, owner);
   }
 
-  async function lost(place: string, found: Kept, version: string): Promise<Begun | undefined> {
+  async function markLost(place: string, found: Kept, version: string): Promise<Begun | undefined> {
     if (found.state === "unknown") return { state: "unknown" };
-    const done = await store.replace(place, asJson({ ...found, state: "unknown" }), version);
+    const done = await store.replace(place, toJson({ ...found, state: "unknown" }), version);
     return done ? { state: "unknown" } : undefined;
   }
 
@@ -146,11 +145,11 @@ export function createIdempotency(store: StateStore, options: IdempotencyOptions
       if (!entry || !found || found.fence !== fence || found.state === "completed") return false;
       const next = make(found);
       const done = next
-        ? await store.replace(place, asJson(next), entry.version)
+        ? await store.replace(place, toJson(next), entry.version)
         : await store.delete(place, entry.version);
       if (done) return true;
     }
-    throw tooBusy();
+    throw createBusyError();
   }
 }
 
@@ -159,11 +158,11 @@ function read(value: JsonObject | undefined): Kept | undefined {
   return success && (output.state !== "completed" || output.outcome) ? output : undefined;
 }
 
-function asJson(record: Kept): JsonObject {
+function toJson(record: Kept): JsonObject {
   return record as unknown as JsonObject;
 }
 
-/** Whether a value is an idempotency key: 8 to 255 visible ASCII characters. */
+/** Returns whether a value is an idempotency key: 8 to 255 visible ASCII characters. */
 export function isClientKey(key: unknown): key is string {
   return typeof key === "string" && /^[\x21-\x7e]{8,255}$/.test(key);
 }

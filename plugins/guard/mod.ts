@@ -3,31 +3,29 @@
  *
  * @module
  */
+import { type Call, definePlugin, GatewayError, type Next, type Tool } from "../../core/mod.ts";
 import {
-  type Call,
-  definePlugin,
-  GatewayError,
-  type Next,
-  type PluginFactory,
-  type Tool,
-} from "../../core/mod.ts";
-import { getOutcome, getPolicy, isTurnedAway, readGuardRequest } from "../../core/services/policy.ts";
+  getOutcome,
+  getPolicy,
+  isTurnedAway,
+  OUTCOME_UNKNOWN,
+  readGuardRequest,
+} from "../../core/services/policy.ts";
+import { sleep } from "../lib/backoff.ts";
 import { createToolHasher } from "../lib/hash.ts";
-import { memoryStore } from "../lib/memory-store.ts";
-import { createConfirmationCheck } from "./confirm.ts";
+import { createConfirmationCheck } from "./confirmation-check.ts";
 import { checkKey, checkScopes } from "./enforce.ts";
-import { createMemory, type Memory } from "./memory.ts";
+import * as guardErrors from "./errors.ts";
+import { createGuardState } from "./guard-state.ts";
 import { runOnce, runWithoutKey, toCallKey } from "./once.ts";
-import { type GuardOptions, type GuardSettings, guardOptions } from "./options.ts";
+import { guardOptions } from "./options.ts";
 import { createPolicies, definePolicy } from "./policies.ts";
 
-export { type OperationPolicy, type RiskLevel, requestMeta } from "../../core/services/policy.ts";
+export { requestMeta } from "../../core/services/policy.ts";
 export { type Beginning, type Begun, createIdempotency, type Idempotency } from "./idempotency.ts";
 export type { GuardOptions } from "./options.ts";
-export type { PolicyOverride } from "./overrides.ts";
+export type { PolicyOverride } from "./policies.ts";
 
-const FIRST_SWEEP_MS = 300_000;
-const SWEEP_MS = 3_600_000;
 const CLOSE_MS = 5_000;
 
 /**
@@ -35,40 +33,35 @@ const CLOSE_MS = 5_000;
  * idempotency key under which the call happens at most once. Its hooks run before those of other plugins, so that a
  * call is confirmed and its key stored before `audit` records the intent.
  */
-export const guard: PluginFactory<"guard", GuardOptions, GuardSettings> = definePlugin({
+export const guard = definePlugin({
   name: "guard",
   uses: ["state?", "clients?", "adapters?"],
   order: "pre",
   keys: ["guard"],
   options: guardOptions,
+  errors: { ...guardErrors, OUTCOME_UNKNOWN },
   setup(gateway, settings) {
     if (!settings.enabled) return;
-    const hashOf = createToolHasher();
-    const inferFor = createPolicies(gateway, settings);
-    let memory: Memory | undefined;
-    const remember = (): Memory => {
-      memory ??= createMemory(gateway.services.state ?? memoryStore(), settings);
-      return memory;
-    };
+    const hashTool = createToolHasher();
+    const infer = createPolicies(gateway, settings);
+    const state = createGuardState(gateway, settings);
     const confirming = createConfirmationCheck({
       gateway,
       mode: settings.confirmation,
-      confirmations: () => remember().confirmations,
-      hashOf,
+      confirmations: state.confirmations,
+      hashTool,
     });
     const running = new Set<Promise<void>>();
     const judged = new WeakSet<Tool>();
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    let isClosed = false;
 
     return {
-      ready: () => sweepIn(FIRST_SWEEP_MS),
-      "tool:discover": (tool) => definePolicy(tool, inferFor),
+      ready: () => state.startSweeping(),
+      "tool:discover": (tool) => definePolicy(tool, infer),
       resolve({ tool }) {
         // A tool that the caller bound to the call never passed "tool:discover".
         if (tool && !tool.builtin && !judged.has(tool)) {
           judged.add(tool);
-          definePolicy(tool, inferFor);
+          definePolicy(tool, infer);
         }
       },
       policy(call) {
@@ -80,7 +73,7 @@ export const guard: PluginFactory<"guard", GuardOptions, GuardSettings> = define
         checkScopes(call, policy, settings.scopes);
         const request = readGuardRequest(call.meta);
         if (request.dryRun) return;
-        checkKey(call, policy, request, !settings.allowVolatile && remember().isVolatile);
+        checkKey(call, policy, request, !settings.allowVolatile && state.isVolatile);
         return confirming.checkPresence(call, tool);
       },
       execute(call, next) {
@@ -95,9 +88,8 @@ export const guard: PluginFactory<"guard", GuardOptions, GuardSettings> = define
         return done;
       },
       async close() {
-        isClosed = true;
-        clearTimeout(timer);
-        await Promise.race([Promise.allSettled(running), wait(CLOSE_MS)]);
+        state.stopSweeping();
+        await Promise.race([Promise.allSettled(running), sleep(CLOSE_MS, undefined, false)]);
       },
     };
 
@@ -114,7 +106,7 @@ export const guard: PluginFactory<"guard", GuardOptions, GuardSettings> = define
         if (typeof key !== "string" || !needsKey(tool)) await runWithoutKey(call, tool, send);
         else
           await runOnce(
-            { gateway, hashOf, idempotency: remember().idempotency, ...settings },
+            { gateway, hashTool, idempotency: state.idempotency, ...settings },
             call,
             tool,
             key,
@@ -133,21 +125,10 @@ export const guard: PluginFactory<"guard", GuardOptions, GuardSettings> = define
           .catch((lost: unknown) => gateway.report(GatewayError.from(lost)));
       }
     }
-
-    function sweepIn(ms: number): void {
-      if (isClosed) return;
-      timer = setTimeout(() => {
-        remember()
-          .sweep()
-          .catch((thrown: unknown) => gateway.report(GatewayError.from(thrown)))
-          .finally(() => sweepIn(SWEEP_MS));
-      }, ms);
-      timer.unref?.();
-    }
   },
 });
 
-/** Answers a dry run with the call as it would be made. The plugin `openapi` shows requests of its operations itself. */
+/** Answers a dry run with the call as it would be made. The plugin `openapi` does so for its operations itself. */
 export function answerDryRun(call: Call, tool: Tool, next: Next): Promise<void> {
   if (tool.operation) return next();
   const request = { server: tool.server, tool: tool.name, arguments: call.args };
@@ -157,14 +138,8 @@ export function answerDryRun(call: Call, tool: Tool, next: Next): Promise<void> 
   return Promise.resolve();
 }
 
-/** Reading again does no harm, unless the config requires a key. */
+/** Returns whether a call runs under a key. Reading again does no harm, unless the config requires a key. */
 function needsKey(tool: Tool): boolean {
   const { riskLevel, idempotencyRequired } = getPolicy(tool);
   return riskLevel !== "low" || idempotencyRequired;
-}
-
-function wait(ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, ms).unref?.();
-  });
 }

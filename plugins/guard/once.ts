@@ -1,45 +1,40 @@
 import { type Call, type Gateway, GatewayError, type Next, type Tool } from "../../core/mod.ts";
-import type {} from "../../core/services/adapters.ts";
 import {
+  createRefusal,
   getOutcome,
   getPolicy,
-  IDEMPOTENCY_MISMATCH,
-  IN_PROGRESS,
   isTurnedAway,
   OUTCOME_UNKNOWN,
-  refusal,
 } from "../../core/services/policy.ts";
-import { canonicalJson, sha256 } from "../lib/hash.ts";
+import { canonicalJson, sha256Hex } from "../lib/hash.ts";
+import { IDEMPOTENCY_MISMATCH, IN_PROGRESS } from "./errors.ts";
 import type { Idempotency } from "./idempotency.ts";
 import { keepError, keepResult, replay } from "./outcome.ts";
 
-/** Options of {@link runOnce}. */
-export interface RunOnceOptions {
-  readonly gateway: Gateway;
-  readonly idempotency: Idempotency;
-  readonly hashOf: (tool: Tool) => string;
-  readonly deadlineMs: number;
-  readonly maxResultBytes: number;
-}
-
 /** Hashes the key with its actor: two actors may use the same key, and neither can probe the keys of the other. */
 export function toCallKey({ actor }: Call, key: string): string {
-  return sha256(JSON.stringify([actor.id, key]));
+  return sha256Hex(JSON.stringify([actor.id, key]));
 }
 
 /** Executes a call, or answers with the stored outcome if it was executed under its key before. */
 export async function runOnce(
-  parts: RunOnceOptions,
+  parts: {
+    readonly gateway: Gateway;
+    readonly idempotency: Idempotency;
+    readonly hashTool: (tool: Tool) => string;
+    readonly deadlineMs: number;
+    readonly maxResultBytes: number;
+  },
   call: Call,
   tool: Tool,
   clientKey: string,
   next: Next,
 ): Promise<void> {
-  const { idempotency, hashOf, deadlineMs, maxResultBytes } = parts;
+  const { idempotency, hashTool, deadlineMs, maxResultBytes } = parts;
   const key = toCallKey(call, clientKey);
   const begun = await idempotency.begin({
     key,
-    fingerprint: sha256(JSON.stringify([tool.id, hashOf(tool), canonicalJson(call.args)])),
+    fingerprint: sha256Hex(JSON.stringify([tool.id, hashTool(tool), canonicalJson(call.args)])),
     deadlineMs,
     // An API that takes the same key makes sure itself that the call happens once.
     retrySafe: getPolicy(tool).retrySafe === true || tool.operation?.idempotencyHeader !== undefined,
@@ -50,18 +45,18 @@ export async function runOnce(
       call.result = replay(begun.outcome, tool.id);
       return;
     case "mismatch":
-      throw refusal(IDEMPOTENCY_MISMATCH, call, "This idempotency key was used for another call.", {
+      throw createRefusal(IDEMPOTENCY_MISMATCH, call, "This idempotency key was used for another call.", {
         suggestion: "Use a new key for this call, or repeat the other one exactly as it was.",
         data: { safe_new_key: true },
       });
     case "in progress":
-      throw refusal(IN_PROGRESS, call, `"${tool.id}" is under way with this idempotency key.`, {
+      throw createRefusal(IN_PROGRESS, call, `"${tool.id}" is already running with this idempotency key.`, {
         suggestion:
           "Wait, then make the same call with the same key: it is answered without being done again.",
         data: { safe_new_key: false },
       });
     case "unknown":
-      throw outcomeUnknown(call, "an earlier call under this idempotency key never ended");
+      throw createUnknownError(call, "an earlier call under this idempotency key never ended");
   }
   const { fence } = begun;
   try {
@@ -80,7 +75,7 @@ export async function runOnce(
       if (outcome === "answered") return idempotency.complete(key, fence, keepError(thrown as GatewayError));
       return idempotency.lose(key, fence);
     });
-    throw outcome === "unknown" ? toLostError(call, thrown) : thrown;
+    throw outcome === "unknown" ? toUnknownError(call, thrown) : thrown;
   }
   const { result } = call;
   // The key stays usable for the call once its credential or permission is fixed, or its question answered.
@@ -107,20 +102,20 @@ export async function runWithoutKey(call: Call, tool: Tool, next: Next): Promise
     await next();
   } catch (thrown) {
     throw getPolicy(tool).riskLevel !== "low" && getOutcome(thrown) === "unknown"
-      ? toLostError(call, thrown)
+      ? toUnknownError(call, thrown)
       : thrown;
   }
 }
 
 /** Creates the error of a call that failed after it may have been sent. A cancelled call has been answered already. */
-function toLostError(call: Call, thrown: unknown): unknown {
+function toUnknownError(call: Call, thrown: unknown): unknown {
   if (call.cancelled) return thrown;
   const said = GatewayError.is(thrown) ? thrown.message : "something failed inside the gateway";
-  return outcomeUnknown(call, said.replace(/\.$/, ""), thrown);
+  return createUnknownError(call, said.replace(/\.$/, ""), thrown);
 }
 
-function outcomeUnknown(call: Call, why: string, cause?: unknown): GatewayError {
-  return refusal(OUTCOME_UNKNOWN, call, `It is unknown whether "${call.toolId}" was done: ${why}.`, {
+function createUnknownError(call: Call, why: string, cause?: unknown): GatewayError {
+  return createRefusal(OUTCOME_UNKNOWN, call, `It is unknown whether "${call.toolId}" was done: ${why}.`, {
     cause,
     suggestion:
       "Find out with another tool whether it was done. Only if it was not, make the call again with a new idempotency key.",

@@ -6,7 +6,7 @@ import {
   type JsonObject,
   type ToolResult,
 } from "../../core/mod.ts";
-import { sha256 } from "../lib/hash.ts";
+import { sha256Hex } from "../lib/hash.ts";
 
 /** The stored outcome of a call. */
 export type KeptOutcome =
@@ -21,7 +21,7 @@ export function keepResult(result: ToolResult, maxBytes: number): KeptOutcome {
   const text = toJson(result);
   const bytes = Buffer.byteLength(text);
   if (bytes <= maxBytes) return { result: text };
-  return { digest: sha256(text), bytes, isError: result.isError === true };
+  return { digest: sha256Hex(text), bytes, isError: result.isError === true };
 }
 
 /** Serializes a result. A tool of this process may return values that JSON cannot hold. */

@@ -1,44 +1,44 @@
 import { readFileSync, readlinkSync } from "node:fs";
-import { bootId } from "../lib/clock.ts";
+import { bootId } from "./clock.ts";
 
-/** A process, so that another one can tell whether it is still there. Where the system does not tell, a field is empty. */
-export interface Owner {
+/** Identity by which another process can tell whether this one still runs. Fields that the system does not tell are empty. */
+export interface ProcessIdentity {
   readonly pid: number;
-  /** When it was started: the number of a process is given to another one after its end. */
+  /** Time of its start: a process id is used again after the process has ended. */
   readonly started: string;
   readonly boot: string;
-  /** The space its number belongs to: two containers count apart. */
+  /** Namespace of the process id: two containers count separately. */
   readonly space: string;
 }
 
-let known: Owner | undefined;
+let known: ProcessIdentity | undefined;
 
-/** This process. */
-export function thisProcess(): Owner {
+/** Returns the identity of this process. */
+export function getProcessIdentity(): ProcessIdentity {
   known ??= {
     pid: process.pid,
-    started: startOf(process.pid) ?? "",
+    started: readStartTime(process.pid) ?? "",
     boot: bootId() ?? "",
     space: tryOr(() => readlinkSync("/proc/self/ns/pid"), ""),
   };
   return known;
 }
 
-/** Whether a process is certainly gone. Where that cannot be found out, it is not. */
-export function isGone(owner: Owner, self: Owner = thisProcess()): boolean {
-  if (owner.boot !== self.boot) return true;
-  if (owner.space !== self.space) return false;
-  if (owner.pid === self.pid && owner.started === self.started) return false;
-  if (owner.started !== "") return startOf(owner.pid) !== owner.started;
-  return !isRunning(owner.pid);
+/** Returns whether a process has certainly ended; false if that cannot be found out. */
+export function hasEnded(other: ProcessIdentity, self: ProcessIdentity = getProcessIdentity()): boolean {
+  if (other.boot !== self.boot) return true;
+  if (other.space !== self.space) return false;
+  if (other.pid === self.pid && other.started === self.started) return false;
+  if (other.started !== "") return readStartTime(other.pid) !== other.started;
+  return !isRunning(other.pid);
 }
 
-/** The 22nd field of what Linux says of a process; the second one may hold anything, brackets too. */
-function startOf(pid: number): string | undefined {
+/** Reads the 22nd field of `/proc/<pid>/stat`; the second field may contain anything, brackets too. */
+function readStartTime(pid: number): string | undefined {
   return tryOr(() => {
     const text = readFileSync(`/proc/${pid}/stat`, "utf8");
     const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
-    // A process that has ended but was not collected does nothing any more.
+    // A zombie has ended, although its entry is still there.
     return fields[0] === "Z" ? undefined : fields[19];
   }, undefined);
 }

@@ -7,52 +7,52 @@ import {
   type JsonObject,
 } from "../../core/mod.ts";
 
-/** A driver by name or path, with options of its own. */
-export interface DriverOptions {
-  /** The name of a driver, or the path of a module that exports one. */
-  readonly type: string;
-  readonly [option: string]: unknown;
-}
+const name = v.pipe(v.string(), v.minLength(1, "a string that is not empty"));
 
-const name = v.pipe(v.string(), v.minLength(1, "a text that is not empty"));
+const driverObject = v.looseObject({
+  type: v.pipe(name, v.description("Name of a driver, or the path of a module that exports one.")),
+});
 
-/** Schema of an option that names a driver: its name or path, or an object with these as its `type`. */
-export const driverChoice: v.GenericSchema<string | DriverOptions> = v.union(
-  [name, v.looseObject({ type: name })],
+/** Driver by name or by the path of a module that exports it, with its own options. */
+export type DriverOptions = v.InferOutput<typeof driverObject>;
+
+/** Schema of an option that names a driver: its name or path, or an object with one of them as its `type`. */
+export const driverChoice = v.union(
+  [name, driverObject],
   "the name of a driver, the path of a module, or an object with one of them as its type",
 );
 
 /** Returns the name or path of a chosen driver; undefined for an object that is none. */
-export function driverName(choice: string | object | undefined): string | undefined {
+export function getDriverName(choice: string | object | undefined): string | undefined {
   if (typeof choice !== "object") return choice;
   return "type" in choice && typeof choice.type === "string" ? choice.type : undefined;
 }
 
 /** Returns the options of a chosen driver: those beside its `type`. */
-export function driverOptions(choice: string | object | undefined): JsonObject {
+export function getDriverOptions(choice: string | object | undefined): JsonObject {
   if (typeof choice !== "object") return {};
   const { type: _, ...options } = choice as JsonObject;
   return options;
 }
 
-/** Kinds whose drivers are functions that create something from options. */
+/** Kinds whose drivers are functions of options. */
 type Creating = {
   [K in DriverKind]: Drivers[K] extends (options: Readonly<JsonObject>) => unknown ? K : never;
 }[DriverKind];
 
 /** Creates what an option names: finds its driver and calls it with the options beside the type. */
-export async function createFrom<K extends Creating>(
+export async function createDriver<K extends Creating>(
   gateway: Pick<Gateway, "driver">,
   kind: K,
   choice: string | DriverOptions,
 ): Promise<Awaited<ReturnType<Extract<Drivers[K], (options: Readonly<JsonObject>) => unknown>>>> {
-  const name = driverName(choice) ?? "";
+  const name = getDriverName(choice) ?? "";
   const driver = (await gateway.driver(kind, name)) as (options: Readonly<JsonObject>) => never;
   checkDriver(kind, name, driver);
-  return driver(driverOptions(choice));
+  return driver(getDriverOptions(choice));
 }
 
-/** Throws if a driver that creates something is no function: a module may export anything. */
+/** Throws if a driver is not a function: a module may export any value. */
 export function checkDriver(kind: DriverKind, name: string, driver: unknown): void {
   if (typeof driver === "function") return;
   throw new GatewayError(

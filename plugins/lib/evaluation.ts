@@ -4,7 +4,7 @@ import { describeIssue } from "../../core/issues.ts";
 import { isJsonObject } from "../../core/json.ts";
 import { GatewayError, type JsonObject, type Tool } from "../../core/mod.ts";
 
-/** How well rankings have what they should, each between 0 and 1; the mean over queries. */
+/** Measures of rankings, each between 0 and 1; the mean over queries. */
 export interface Quality {
   readonly recall1: number;
   readonly recall5: number;
@@ -13,43 +13,36 @@ export interface Quality {
   readonly mrr: number;
 }
 
-/** The names of {@link Quality}, in the order of a table. */
-export const qualityNames: readonly (keyof Quality)[] = ["recall1", "recall5", "recall10", "ndcg10", "mrr"];
+const qualityNames: readonly (keyof Quality)[] = ["recall1", "recall5", "recall10", "ndcg10", "mrr"];
 
-/** How good one ranking is. What is listed twice counts where it comes first. */
-export function qualityOf(ranked: readonly string[], relevant: Iterable<string>): Quality {
+/** Measures one ranking. An id that is listed twice counts at its first place. */
+export function measureQuality(ranked: readonly string[], relevant: Iterable<string>): Quality {
   const wanted = new Set(relevant);
   const order = [...new Set(ranked)];
   return {
-    recall1: recallAt(1, order, wanted),
-    recall5: recallAt(5, order, wanted),
-    recall10: recallAt(10, order, wanted),
-    ndcg10: ndcgAt(10, order, wanted),
+    recall1: computeRecall(1, order, wanted),
+    recall5: computeRecall(5, order, wanted),
+    recall10: computeRecall(10, order, wanted),
+    ndcg10: computeNdcg(10, order, wanted),
     mrr: reciprocalRank(order, wanted),
   };
 }
 
-/** The mean of many; nothing where there are none. */
+/** Returns the mean of each measure; 0 for an empty list. */
 export function meanQuality(all: readonly Quality[]): Quality {
   const mean = (name: keyof Quality): number =>
-    all.length === 0 ? 0 : all.reduce((sum, each) => sum + each[name], 0) / all.length;
-  return {
-    recall1: mean("recall1"),
-    recall5: mean("recall5"),
-    recall10: mean("recall10"),
-    ndcg10: mean("ndcg10"),
-    mrr: mean("mrr"),
-  };
+    all.reduce((sum, each) => sum + each[name], 0) / Math.max(1, all.length);
+  return Object.fromEntries(qualityNames.map((name) => [name, mean(name)])) as unknown as Quality;
 }
 
-/** The share of what is wanted that is among the first so many; 0 where nothing is wanted. */
-export function recallAt(count: number, ranked: readonly string[], wanted: ReadonlySet<string>): number {
+/** Returns the share of relevant ids among the first `count`; 0 if none is relevant. */
+export function computeRecall(count: number, ranked: readonly string[], wanted: ReadonlySet<string>): number {
   if (wanted.size === 0) return 0;
   return ranked.slice(0, count).filter((id) => wanted.has(id)).length / wanted.size;
 }
 
-/** The gain of the first so many, an early place counting more, as a share of the best that is possible. */
-export function ndcgAt(count: number, ranked: readonly string[], wanted: ReadonlySet<string>): number {
+/** Returns the discounted gain of the first `count`, as a share of the best possible. */
+export function computeNdcg(count: number, ranked: readonly string[], wanted: ReadonlySet<string>): number {
   let gain = 0;
   let best = 0;
   for (let place = 0; place < count; place++) {
@@ -60,13 +53,13 @@ export function ndcgAt(count: number, ranked: readonly string[], wanted: Readonl
   return best === 0 ? 0 : gain / best;
 }
 
-/** One by the place of the first that is wanted; 0 where none is. */
+/** Returns 1 divided by the place of the first relevant id; 0 if none is listed. */
 export function reciprocalRank(ranked: readonly string[], wanted: ReadonlySet<string>): number {
   const place = ranked.findIndex((id) => wanted.has(id));
   return place < 0 ? 0 : 1 / (place + 1);
 }
 
-/** The value that so much of a list is not above; nothing of an empty list. */
+/** Returns the smallest value that is at least as large as this share of a list; 0 for an empty list. */
 export function percentile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? 0;
@@ -80,7 +73,7 @@ export interface LabelledQuery {
   readonly kind?: string | undefined;
 }
 
-const filled = v.pipe(v.string(), v.nonEmpty("a text that is not empty"));
+const filled = v.pipe(v.string(), v.nonEmpty("a string that is not empty"));
 const object = v.custom<JsonObject>(isJsonObject, "an object");
 const toolLine = v.object({
   id: v.optional(filled),
@@ -104,7 +97,7 @@ export function readTools(text: string, file: string): Tool[] {
   return readLines(text, file, toolLine, (given, line): Tool => {
     const { server, name, id = `${server}:${name}`, title, description, annotations } = given;
     const first = lines.get(id);
-    if (first !== undefined) throw fault(file, line, `"${id}" is there already, in line ${first}`);
+    if (first !== undefined) throw fault(file, line, `"${id}" is listed already, in line ${first}`);
     lines.set(id, line);
     return {
       id,
@@ -157,7 +150,7 @@ function readLines<T, R>(
       if (!parsed.success) throw fault(file, index + 1, describeIssue(parsed.issues[0], "the line"));
       taken.push(take(parsed.output, index + 1));
     });
-  if (taken.length === 0) throw new GatewayError("CONFIG_INVALID", `${file}: there is nothing in it.`);
+  if (taken.length === 0) throw new GatewayError("CONFIG_INVALID", `${file}: the file is empty.`);
   return taken;
 }
 

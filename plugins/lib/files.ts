@@ -1,35 +1,23 @@
-import { randomBytes, randomUUID } from "node:crypto";
-import {
-  mkdir,
-  open,
-  readdir,
-  readFile,
-  realpath,
-  rename,
-  rm,
-  rmdir,
-  stat,
-  unlink,
-  writeFile,
-} from "node:fs/promises";
+import { randomBytes } from "node:crypto";
+import { mkdir, open, readdir, readFile, realpath, rename, rm, rmdir, stat, unlink } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { GatewayError } from "../../core/mod.ts";
 import type { CacheStorage } from "../../core/services/cache.ts";
 
-/** What a file holds, and who may read it. */
+/** Content and mode of a file. */
 export interface FileState {
   readonly bytes: Uint8Array;
   readonly mode: number;
 }
 
-/** The file that a name leads to: managers of dotfiles put links in the place of files, and those must stay. */
-export async function fileBehind(file: string): Promise<string> {
-  return (await ifThere(realpath(file))) ?? file;
+/** Follows a link: managers of dotfiles replace files by links, which must stay. */
+export async function resolveLink(file: string): Promise<string> {
+  return (await ifExists(realpath(file))) ?? file;
 }
 
-/** What a file holds; nothing if it is not there. */
-export async function readState(file: string): Promise<FileState | undefined> {
-  const handle = await ifThere(open(file, "r"));
+/** Reads a file with its mode; undefined if it does not exist. */
+export async function readFileState(file: string): Promise<FileState | undefined> {
+  const handle = await ifExists(open(file, "r"));
   if (!handle) return undefined;
   try {
     const { mode } = await handle.stat();
@@ -40,69 +28,70 @@ export async function readState(file: string): Promise<FileState | undefined> {
 }
 
 /**
- * Puts another content in the place of a file, or makes it. Whoever reads it meanwhile, and whoever finds it after
- * the power went, has the old one or the new one and nothing between.
+ * Replaces or creates a file atomically: a reader, and a start after a power failure, finds the old content or the
+ * new one.
  */
-export async function replaceFile(file: string, { bytes, mode }: FileState): Promise<void> {
-  const folder = dirname(file);
-  const temporary = join(folder, `.${basename(file)}.${randomBytes(6).toString("hex")}.tmp`);
+export async function replaceFile(file: string, state: FileState): Promise<void> {
   try {
-    await makeFolder(folder);
-    const owner = await ifThere(stat(file));
-    const handle = await open(temporary, "wx", 0o600);
+    await makeFolder(dirname(file));
+    await writeAtomically(file, state, true);
+  } catch (cause) {
+    const message = `${file}: cannot be written (${getErrorCode(cause) ?? "the system refused it"}).`;
+    throw new GatewayError("CONFIG_INVALID", message, { cause });
+  }
+  await syncFolder(dirname(file)).catch(() => {});
+}
+
+async function writeAtomically(file: string, { bytes, mode }: FileState, isSynced: boolean): Promise<void> {
+  const draft = join(dirname(file), `.${basename(file)}.${randomBytes(6).toString("hex")}${DRAFT}`);
+  try {
+    const owner = await stat(file).catch(() => undefined);
+    const handle = await open(draft, "wx", 0o600);
     try {
       await handle.writeFile(bytes);
-      // The one who may change another's file may also have to leave it theirs.
+      // The owner stays the same, even if another user changes the file.
       if (owner) await handle.chown(owner.uid, owner.gid).catch(() => {});
       await handle.chmod(mode);
-      await handle.sync();
+      if (isSynced) await handle.sync();
     } finally {
       await handle.close();
     }
-    await rename(temporary, file);
-  } catch (cause) {
-    await unlink(temporary).catch(() => {});
-    const message = `${file}: cannot be written (${codeOf(cause) ?? "the system refused it"}).`;
-    throw new GatewayError("CONFIG_INVALID", message, { cause });
+    await rename(draft, file);
+  } catch (thrown) {
+    await unlink(draft).catch(() => {});
+    throw thrown;
   }
-  await syncFolder(folder).catch(() => {});
 }
 
 const DRAFT = ".draft";
 const HOUR_MS = 3_600_000;
 
 /**
- * A file for each key, as unstorage has them, which takes 5 ms of every start to load. A reader sees an old file or a new
- * one, and never half of one.
+ * Stores each key in a file of a folder, written atomically: a reader sees the old file or the new one. The driver of
+ * unstorage takes 5 ms of every start to load.
  */
 export function fileStorage(folder: string): CacheStorage {
   const base = resolve(folder);
   let swept = false;
   return {
-    getItemRaw: (name) => ifThere(readFile(join(base, name))),
+    getItemRaw: (name) => ifExists(readFile(join(base, name))),
     async setItemRaw(name, value) {
-      const draft = join(base, `${name}.${randomUUID()}${DRAFT}`);
       await mkdir(base, { recursive: true, mode: 0o700 });
-      try {
-        // What servers offer a person is nobody else's business.
-        await writeFile(draft, value as string | Uint8Array, { mode: 0o600 });
-        await rename(draft, join(base, name));
-      } catch (thrown) {
-        await rm(draft, { force: true });
-        throw thrown;
-      }
+      const bytes = typeof value === "string" ? Buffer.from(value) : (value as Uint8Array);
+      // What servers offer a user is private. A cache need not be on the disk at once: it can be written again.
+      await writeAtomically(join(base, name), { bytes, mode: 0o600 }, false);
       if (!swept) await sweep(base);
       swept = true;
     },
     removeItem: (name) => rm(join(base, name), { force: true }),
     async getKeys() {
-      const entries = (await ifThere(readdir(base, { withFileTypes: true }))) ?? [];
+      const entries = (await ifExists(readdir(base, { withFileTypes: true }))) ?? [];
       return entries.flatMap((entry) => (entry.isFile() ? entry.name : []));
     },
   };
 }
 
-/** Removes what processes left that were killed while they wrote. */
+/** Removes drafts of processes that were killed while they wrote. */
 async function sweep(base: string): Promise<void> {
   for (const name of (await readdir(base)).filter((each) => each.endsWith(DRAFT))) {
     const file = join(base, name);
@@ -111,24 +100,24 @@ async function sweep(base: string): Promise<void> {
   }
 }
 
-/** The code of a failure of the file system, such as `ENOENT`. */
-export function codeOf(thrown: unknown): string | undefined {
+/** Returns the code of a file system error, such as `ENOENT`. */
+export function getErrorCode(thrown: unknown): string | undefined {
   return (thrown as NodeJS.ErrnoException | null)?.code;
 }
 
-/** What a step gives or, if what it is about is not there, nothing. */
-export async function ifThere<T>(step: Promise<T>): Promise<T | undefined> {
+/** Awaits a file operation; undefined if the file does not exist. */
+export async function ifExists<T>(step: Promise<T>): Promise<T | undefined> {
   try {
     return await step;
   } catch (thrown) {
-    const code = codeOf(thrown);
+    const code = getErrorCode(thrown);
     if (code === "ENOENT" || code === "ENOTDIR") return undefined;
     throw thrown;
   }
 }
 
 /** Writes a file that is not there yet, and returns once it is on the disk. */
-export async function writeNew(file: string, text: string): Promise<void> {
+export async function writeNewFile(file: string, text: string): Promise<void> {
   const handle = await open(file, "wx", 0o600);
   try {
     await handle.writeFile(text);
@@ -138,7 +127,7 @@ export async function writeNew(file: string, text: string): Promise<void> {
   }
 }
 
-/** Makes a folder for nobody else, and those it is in, and returns once they are on the disk. */
+/** Creates a private folder and its parents, and returns once they are on the disk. */
 export async function makeFolder(folder: string): Promise<void> {
   const first = await mkdir(folder, { recursive: true, mode: 0o700 });
   if (first === undefined) return;
@@ -152,9 +141,9 @@ export async function makeFolder(folder: string): Promise<void> {
 
 /** Returns once the names in a folder are on the disk. */
 export async function syncFolder(folder: string): Promise<void> {
-  // Windows has no such thing: it writes names in order by itself.
+  // Windows writes names in order by itself.
   if (process.platform === "win32") return;
-  const handle = await ifThere(open(folder, "r"));
+  const handle = await ifExists(open(folder, "r"));
   if (!handle) return;
   try {
     await handle.sync();
@@ -163,29 +152,29 @@ export async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-/** Renames, and says whether there was something of this name. */
-export async function renameIfThere(from: string, to: string): Promise<boolean> {
-  return (await ifThere(rename(from, to).then(() => true))) ?? false;
+/** Renames a file; false if it does not exist. */
+export async function renameIfExists(from: string, to: string): Promise<boolean> {
+  return (await ifExists(rename(from, to).then(() => true))) ?? false;
 }
 
 /** Removes a file, and says whether it was there. */
-export async function unlinkIfThere(file: string): Promise<boolean> {
-  return (await ifThere(unlink(file).then(() => true))) ?? false;
+export async function unlinkIfExists(file: string): Promise<boolean> {
+  return (await ifExists(unlink(file).then(() => true))) ?? false;
 }
 
-/** Removes a folder if it is empty; otherwise nothing happens. */
+/** Removes a folder if it is empty. */
 export async function removeIfEmpty(folder: string): Promise<void> {
   await rmdir(folder).catch(() => {});
 }
 
-/** The text of a file, if it is there; a file larger than this is empty. */
-export async function textIfThere(file: string, maxBytes: number): Promise<string | undefined> {
-  const size = (await ifThere(stat(file)))?.size;
+/** Reads a file; undefined if it does not exist, empty if it is larger than this. */
+export async function readIfExists(file: string, maxBytes: number): Promise<string | undefined> {
+  const size = (await ifExists(stat(file)))?.size;
   if (size === undefined) return undefined;
-  return size > maxBytes ? "" : ifThere(readFile(file, "utf8"));
+  return size > maxBytes ? "" : ifExists(readFile(file, "utf8"));
 }
 
-/** The names in a folder; none if it is not there. */
-export async function namesIn(folder: string): Promise<string[]> {
-  return (await ifThere(readdir(folder))) ?? [];
+/** Lists the names in a folder; none if it does not exist. */
+export async function listFolder(folder: string): Promise<string[]> {
+  return (await ifExists(readdir(folder))) ?? [];
 }

@@ -1,50 +1,50 @@
-/** Says whether a text matches. */
+/** Whether a string matches. */
 export type Matcher = (text: string) => boolean;
 
-/** One character of a pattern: the very character, or a set of code points as the ends of its ranges. */
+/** Unit of a pattern: a character, or a set of code points as the ends of its ranges. */
 type Unit = string | { readonly ranges: readonly number[]; readonly negated: boolean };
 
 const ANY: Unit = { ranges: [], negated: true };
 const HYPHEN = 0x2d;
 
-/** What stands between two stars. */
+/** Part of a pattern between two stars. */
 interface Piece {
-  /** Where it ends if it begins at this place, or -1. */
-  endFrom(text: string, start: number): number;
-  /** Where the first one from this place on ends, or -1. */
-  endAfter(text: string, from: number): number;
-  /** Where it must begin to end with the text, or -1 where the text is too short. */
+  /** Returns the end of a match that begins at `start`, or -1. */
+  match(text: string, start: number): number;
+  /** Returns the end of the first match at or after `from`, or -1. */
+  find(text: string, from: number): number;
+  /** Returns the start of a match that ends with the string, or -1 if the string is too short. */
   lastStart(text: string): number;
 }
 
 /**
  * Compiles a glob: `*` is any number of characters, `?` is one, `[abc]` one of these, `[!a-z]` (or `[^a-z]`)
- * none of these; anything else is itself, in its own case. A star takes as few characters as it can and is
+ * none of these; any other character is itself, in its own case. A star takes as few characters as it can and is
  * never tried again (what is between two stars may as well stand at the first place it fits), so no pattern
- * can stall: the time is at most that of comparing the text with each piece at each place.
+ * can stall: the time is at most that of comparing the string with each piece at each place.
  */
-export function globMatcher(pattern: string): Matcher {
+export function compileGlob(pattern: string): Matcher {
   // By far the most common kind.
   const within = /^\*([^*?[]+)\*$/.exec(pattern)?.[1];
   if (within) return (text) => text.includes(within);
-  const [first, ...rest] = parse(pattern).map(pieceOf);
+  const [first, ...rest] = parse(pattern).map(toPiece);
   const last = rest.pop();
   if (!first) return (text) => text === "";
-  if (!last) return (text) => first.endFrom(text, 0) === text.length;
+  if (!last) return (text) => first.match(text, 0) === text.length;
   return (text) => {
-    let end = first.endFrom(text, 0);
+    let end = first.match(text, 0);
     if (end === -1) return false;
     const start = last.lastStart(text);
-    if (start < end || last.endFrom(text, start) !== text.length) return false;
+    if (start < end || last.match(text, start) !== text.length) return false;
     for (const piece of rest) {
-      end = piece.endAfter(text, end);
+      end = piece.find(text, end);
       if (end === -1 || end > start) return false;
     }
     return true;
   };
 }
 
-/** The units between the stars; there is always one list more than there are stars. */
+/** Parses the units between the stars: one list more than there are stars. */
 function parse(pattern: string): Unit[][] {
   const characters = [...pattern];
   let piece: Unit[] = [];
@@ -60,7 +60,7 @@ function parse(pattern: string): Unit[][] {
     const closing =
       character === "[" ? characters.indexOf("]", index + (isNegation(characters[index + 1]) ? 3 : 2)) : -1;
     if (closing !== -1) {
-      piece.push(setOf(characters.slice(index + 1, closing)));
+      piece.push(parseSet(characters.slice(index + 1, closing)));
       index = closing;
     } else {
       piece.push(character === "?" ? ANY : character);
@@ -73,7 +73,7 @@ function isNegation(character: string | undefined): boolean {
   return character === "!" || character === "^";
 }
 
-function setOf(content: readonly string[]): Unit {
+function parseSet(content: readonly string[]): Unit {
   const negated = isNegation(content[0]);
   const members = (negated ? content.slice(1) : content).map((member) => member.codePointAt(0) as number);
   const ranges: number[] = [];
@@ -98,14 +98,14 @@ function fits(unit: Unit, codePoint: number): boolean {
   return negated;
 }
 
-function pieceOf(units: readonly Unit[]): Piece {
+function toPiece(units: readonly Unit[]): Piece {
   return units.every((unit) => typeof unit === "string") ? literal(units.join("")) : sequence(units);
 }
 
 function literal(wanted: string): Piece {
   return {
-    endFrom: (text, start) => (text.startsWith(wanted, start) ? start + wanted.length : -1),
-    endAfter(text, from) {
+    match: (text, start) => (text.startsWith(wanted, start) ? start + wanted.length : -1),
+    find(text, from) {
       const start = text.indexOf(wanted, from);
       return start === -1 ? -1 : start + wanted.length;
     },
@@ -114,21 +114,21 @@ function literal(wanted: string): Piece {
 }
 
 function sequence(units: readonly Unit[]): Piece {
-  const endFrom = (text: string, start: number): number => {
+  const match = (text: string, start: number): number => {
     let place = start;
     for (const unit of units) {
       const codePoint = text.codePointAt(place);
       if (codePoint === undefined) return -1;
       if (!fits(unit, codePoint)) return -1;
-      place += widthOf(codePoint);
+      place += getWidth(codePoint);
     }
     return place;
   };
   return {
-    endFrom,
-    endAfter(text, from) {
-      for (let start = from; start < text.length; start += widthOf(text.codePointAt(start) as number)) {
-        const end = endFrom(text, start);
+    match,
+    find(text, from) {
+      for (let start = from; start < text.length; start += getWidth(text.codePointAt(start) as number)) {
+        const end = match(text, start);
         if (end !== -1) return end;
       }
       return -1;
@@ -144,7 +144,7 @@ function sequence(units: readonly Unit[]): Piece {
   };
 }
 
-/** A character beyond the first 65,536 takes two places of a string. */
-function widthOf(codePoint: number): number {
+/** Characters beyond the first 65,536 take two places of a string. */
+function getWidth(codePoint: number): number {
   return codePoint > 0xffff ? 2 : 1;
 }

@@ -1,8 +1,9 @@
 import * as crypto from "node:crypto";
 import { readFile } from "node:fs/promises";
 import type { Tool, ToolDefinition } from "../../core/mod.ts";
+import type { ServerConfig } from "../../core/services/sources.ts";
 
-/** JSON in its canonical form (RFC 8785): equal values are equal texts, in whatever order their keys came. */
+/** Serializes JSON in its canonical form (RFC 8785): equal values give equal strings, in any order of their keys. */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
   if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
@@ -16,34 +17,33 @@ export function canonicalJson(value: unknown): string {
   return `{${text}}`;
 }
 
-/** The SHA-256 of a text, as hexadecimal digits. In one go where the platform can: it takes half the time. */
-export const sha256: (text: string) => string =
+/** Hashes a string or bytes with SHA-256, as hexadecimal digits. `crypto.hash`, where the runtime has it, takes half the time. */
+export const sha256Hex: (data: string | Uint8Array) => string =
   typeof crypto.hash === "function"
-    ? (text) => crypto.hash("sha256", text, "hex")
-    : (text) => crypto.createHash("sha256").update(text).digest("hex");
+    ? (data) => crypto.hash("sha256", data, "hex")
+    : (data) => crypto.createHash("sha256").update(data).digest("hex");
 
-/** The SHA-256 of the bytes of a file, as hexadecimal digits. */
+/** Hashes the bytes of a file with SHA-256, as hexadecimal digits. */
 export async function hashFile(file: string): Promise<string> {
-  return crypto
-    .createHash("sha256")
-    .update(await readFile(file))
-    .digest("hex");
+  return sha256Hex(await readFile(file));
 }
 
-/**
- * The hash of what a server says that its tool is and does. Icons and metadata are left out: nobody decides by them,
- * and some servers change them with every list.
- */
-export function definitionHash(definition: ToolDefinition): string {
+/** Hashes the definition of a server: its name and connection as written, but not the file that holds it. */
+export function hashServer({ name, connection }: Pick<ServerConfig, "name" | "connection">): string {
+  return sha256Hex(canonicalJson({ name, connection }));
+}
+
+/** Hashes the definition of a tool without icons and metadata: no user decides by them, and some servers change them often. */
+export function hashTool(definition: ToolDefinition): string {
   const { name, title, description, inputSchema, outputSchema, annotations } = definition;
-  return sha256(canonicalJson({ name, title, description, inputSchema, outputSchema, annotations }));
+  return sha256Hex(canonicalJson({ name, title, description, inputSchema, outputSchema, annotations }));
 }
 
-/** The same for tools of the catalog, which never change: each is hashed once. */
+/** Creates a {@link hashTool} for tools of the catalog, which never change: each is hashed once. */
 export function createToolHasher(): (tool: Tool) => string {
   const known = new WeakMap<Tool, string>();
   return (tool) => {
-    const hash = known.get(tool) ?? definitionHash(tool);
+    const hash = known.get(tool) ?? hashTool(tool);
     known.set(tool, hash);
     return hash;
   };

@@ -1,15 +1,15 @@
 import { Buffer } from "node:buffer";
-import { GatewayError, type JsonObject } from "../../core/mod.ts";
+import { GatewayError, isJsonObject, type JsonObject } from "../../core/mod.ts";
 import { RESPONSE_TOO_DEEP } from "../../core/services/servers.ts";
 
-/** Reads JSON byte by byte, without building anything from it. */
+/** Scanner of JSON, byte by byte, that builds no value. */
 export interface JsonScan {
   feed(bytes: Uint8Array): void;
-  /** Whether it is nested deeper than allowed. */
+  /** Whether the JSON is nested deeper than allowed. */
   readonly tooDeep: boolean;
-  /** The `id` of the outermost object, which says which request a message answers. */
+  /** Returns the `id` of the outermost object, which names the request that a message answers. */
   id(): string | number | undefined;
-  /** Makes ready for the next text. */
+  /** Prepares for the next message. */
   reset(): void;
 }
 
@@ -24,17 +24,17 @@ const CLOSE_OBJECT = 0x7d;
 const MAX_CAPTURED = 1_024;
 
 /**
- * Makes a scan. It finds the nesting and the `id` even of a text that is too large to keep, since servers
- * write the `id` first or last. What it is fed need not be JSON.
+ * Creates a scanner. It finds the depth and the `id` even of a message that is too large to keep, since servers
+ * write the `id` first or last. The bytes need not be JSON.
  */
-export function jsonScan(maxDepth: number): JsonScan {
+export function createJsonScan(maxDepth: number): JsonScan {
   let depth = 0;
   let deepest = 0;
   let inString = false;
   let escaped = false;
   /** In the outermost object, a key comes next. */
   let atKey = false;
-  /** What is being captured, byte by byte: a key of the outermost object, or the value of `id`. */
+  /** Capture in progress: a key of the outermost object, or the value of `id`. */
   let capturing: "key" | "value" | undefined;
   let captured: number[] = [];
   let value: readonly number[] = [];
@@ -135,12 +135,12 @@ export function jsonScan(maxDepth: number): JsonScan {
   }
 }
 
-/** What a pointer within a document (`#/a/b`) leads to. */
-export function pointed(root: unknown, ref: string): unknown {
+/** Resolves a JSON pointer within a document (`#/a/b`); undefined if it leads nowhere. */
+export function resolvePointer(root: unknown, ref: string): unknown {
   if (ref !== "#" && !ref.startsWith("#/")) return;
   let value = root;
   for (const part of ref.split("/").slice(1)) {
-    const key = decoded(part).replaceAll("~1", "/").replaceAll("~0", "~");
+    const key = decodeComponent(part).replaceAll("~1", "/").replaceAll("~0", "~");
     const isThere = typeof value === "object" && value !== null && Object.hasOwn(value, key);
     if (!isThere) return;
     value = (value as JsonObject)[key];
@@ -148,7 +148,8 @@ export function pointed(root: unknown, ref: string): unknown {
   return value;
 }
 
-function decoded(part: string): string {
+/** Decodes a part of a URL; returns it as it is where it is malformed. */
+export function decodeComponent(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {
@@ -156,12 +157,11 @@ function decoded(part: string): string {
   }
 }
 
-/** What there is in arguments. */
+/** Size and keys of arguments. */
 export interface Survey {
-  /** How many values. */
   readonly values: number;
   readonly longestList: number;
-  /** Every name of a property, wherever it is. */
+  /** Names of properties at any depth. */
   readonly keys: ReadonlySet<string>;
 }
 
@@ -190,15 +190,15 @@ export function survey(args: unknown): Survey {
 
 const MAX_DEPTH = 64;
 
-/** Why parsed JSON of a stranger cannot be used: it reaches a prototype, or is too deep for what walks it later. */
-export function faultOf(value: unknown, depth = 0): GatewayError | undefined {
+/** Returns the error for untrusted JSON that reaches a prototype or is too deep for later walks. */
+export function findJsonFault(value: unknown, depth = 0): GatewayError | undefined {
   if (typeof value !== "object" || value === null) return undefined;
   if (depth >= MAX_DEPTH) {
     return new GatewayError(RESPONSE_TOO_DEEP, `The answer is nested deeper than ${MAX_DEPTH} levels.`);
   }
   if (Array.isArray(value)) {
     for (const inner of value) {
-      const fault = faultOf(inner, depth + 1);
+      const fault = findJsonFault(inner, depth + 1);
       if (fault) return fault;
     }
     return undefined;
@@ -208,12 +208,28 @@ export function faultOf(value: unknown, depth = 0): GatewayError | undefined {
     if (key === "__proto__" || (key === "constructor" && reachesPrototype(inner))) {
       return new GatewayError("FORBIDDEN_KEY", `The answer holds the key "${key}", which is not allowed.`);
     }
-    const fault = faultOf(inner, depth + 1);
+    const fault = findJsonFault(inner, depth + 1);
     if (fault) return fault;
   }
   return undefined;
 }
 
-function reachesPrototype(value: unknown): boolean {
+/** Whether a value that the key `constructor` leads to would give access to a prototype. */
+export function reachesPrototype(value: unknown): boolean {
   return typeof value === "object" && value !== null && Object.hasOwn(value, "prototype");
+}
+
+/** Parses JSON that another program may have written; undefined if it is none. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Parses JSON; undefined if it is not an object. */
+export function parseJsonObject(text: string): JsonObject | undefined {
+  const value = parseJson(text);
+  return isJsonObject(value) ? value : undefined;
 }

@@ -1,37 +1,35 @@
 import { Buffer } from "node:buffer";
 import { MessageChannel, type MessagePort } from "node:worker_threads";
-import { jsonScan } from "./json.ts";
+import { createJsonScan } from "./json.ts";
 
-/** How much of a line is accepted. */
+/** Limits of one line. */
 export interface LineLimits {
   readonly maxBytes: number;
   /** Levels of JSON nesting. */
   readonly maxDepth: number;
 }
 
-/** What comes out of the reader. */
-export interface LineEvents {
-  /** One line without its end, and the `id` of the JSON object in it. */
+interface LineEvents {
+  /** Called with a line without its end, and a function that finds the `id` of the JSON object in it. */
   onLine(line: Uint8Array, id: () => string | number | undefined): void;
-  /** A line that was not kept. It answers the request `id`, where one was found in it. */
+  /** Called for a dropped line, with the `id` of the request that it answers, if one was found. */
   onRefused(reason: "too-large" | "too-deep", id: string | number | undefined): void;
 }
 
 const NEWLINE = 0x0a;
 const OPEN_ARRAY = 0x5b;
 const OPEN_OBJECT = 0x7b;
-/** A longer line is scanned as it comes. */
+/** Longer lines are scanned as they come in. */
 const SHORT = 65_536;
 
 /**
  * Cuts a stream of bytes into lines. One that is too long costs no more memory than allowed and no other
  * line: the rest of it is read and dropped.
  */
-export function lineReader(limits: LineLimits, events: LineEvents): (chunk: Uint8Array) => void {
-  const scan = jsonScan(limits.maxDepth);
+export function createLineReader(limits: LineLimits, events: LineEvents): (chunk: Uint8Array) => void {
+  const scan = createJsonScan(limits.maxDepth);
   let parts: Uint8Array[] = [];
   let size = 0;
-  /** Whether the line is being scanned as it comes. */
   let isScanned = false;
 
   return (chunk) => {
@@ -55,25 +53,25 @@ export function lineReader(limits: LineLimits, events: LineEvents): (chunk: Uint
     parts = [];
   }
 
-  /** Only where something depends on it: it takes longer than to parse. */
+  /** Called only if the result is needed: a scan takes longer than parsing. */
   function scanAll(): void {
     if (isScanned) return;
     isScanned = true;
     for (const part of parts) scan.feed(part);
   }
 
-  function idOf(): string | number | undefined {
+  function readId(): string | number | undefined {
     scanAll();
     return scan.id();
   }
 
   function finish(): void {
     if (!isScanned && mayBeDeep(parts, limits.maxDepth)) scanAll();
-    if (size > limits.maxBytes) events.onRefused("too-large", idOf());
+    if (size > limits.maxBytes) events.onRefused("too-large", readId());
     else if (scan.tooDeep) events.onRefused("too-deep", scan.id());
     else if (size > 0) {
       const [first] = parts;
-      events.onLine(parts.length === 1 && first ? first : Buffer.concat(parts), idOf);
+      events.onLine(parts.length === 1 && first ? first : Buffer.concat(parts), readId);
     }
     parts = [];
     size = 0;
@@ -82,7 +80,7 @@ export function lineReader(limits: LineLimits, events: LineEvents): (chunk: Uint
   }
 }
 
-/** Without more brackets than that, nothing is nested so deep, whatever is in it. */
+/** Fewer brackets than the limit cannot be nested deeper than it. */
 function mayBeDeep(parts: readonly Uint8Array[], maxDepth: number): boolean {
   let left = maxDepth;
   for (const part of parts) {
@@ -94,9 +92,9 @@ function mayBeDeep(parts: readonly Uint8Array[], maxDepth: number): boolean {
   return false;
 }
 
-let nobody: MessagePort | undefined;
+let closedPort: MessagePort | undefined;
 
-/** Gives memory back at once: the collector may not come before all of a long line has passed. */
+/** Frees memory at once: the garbage collector may not run before a long line has passed. */
 function free(part: Uint8Array): void {
   const buffer = part.buffer as ArrayBuffer & { transfer?(size: number): ArrayBuffer };
   if (part.byteLength !== buffer.byteLength) return;
@@ -104,11 +102,11 @@ function free(part: Uint8Array): void {
     buffer.transfer(0);
     return;
   }
-  // Node 20 cannot empty a buffer, but give it away to where nobody listens.
-  if (!nobody) {
+  // Node 20 cannot empty a buffer, but it can transfer it to a closed port.
+  if (!closedPort) {
     const { port1, port2 } = new MessageChannel();
     port2.close();
-    nobody = port1;
+    closedPort = port1;
   }
-  nobody.postMessage(null, [buffer]);
+  closedPort.postMessage(null, [buffer]);
 }

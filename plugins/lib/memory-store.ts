@@ -1,11 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { GatewayError, isJsonObject, type JsonObject } from "../../core/mod.ts";
 import { STATE_VALUE_INVALID, type StateEntry, type StateStore } from "../../core/services/state.ts";
+import { createJsonScan, reachesPrototype } from "./json.ts";
 
-/** What one key may hold, in characters of JSON: more belongs into a file of its own. */
-export const MAX_SIZE = 16_000_000;
+/** Longest value in characters of JSON: more belongs into a file of its own. */
+export const MAX_STATE_SIZE = 16_000_000;
 
-/** How deep it may be nested. What some engines write, they cannot read again, and that would be lost. */
+/** Deepest value. Some engines write values that they cannot read again, which would be lost. */
 const MAX_DEPTH = 200;
 
 /** Serializes a value for a state store. Throws `STATE_VALUE_INVALID` if it is no JSON object, or too large or too deep. */
@@ -19,8 +20,11 @@ export function encodeState(value: JsonObject): string {
   } catch (cause) {
     throw invalid("it is nested too deeply, refers to itself, or holds what JSON cannot", cause);
   }
-  if (text.length > MAX_SIZE) throw invalid(`it is larger than ${MAX_SIZE} characters`);
-  if (depthOf(text) > MAX_DEPTH) throw invalid(`it is nested deeper than ${MAX_DEPTH} levels`);
+  if (text.length > MAX_STATE_SIZE) throw invalid(`it is larger than ${MAX_STATE_SIZE} characters`);
+  // A value could refer to itself, so the depth is that of its JSON.
+  const scan = createJsonScan(MAX_DEPTH);
+  scan.feed(Buffer.from(text));
+  if (scan.tooDeep) throw invalid(`it is nested deeper than ${MAX_DEPTH} levels`);
   return text;
 }
 
@@ -32,36 +36,16 @@ export function decodeState(text: string): unknown {
   });
 }
 
-function reachesPrototype(value: unknown): boolean {
-  return typeof value === "object" && value !== null && Object.hasOwn(value, "prototype");
-}
-
-/** The depth of JSON, from its text: a value could lead in circles. */
-function depthOf(json: string): number {
-  let depth = 0;
-  let deepest = 0;
-  let isText = false;
-  for (let place = 0; place < json.length; place++) {
-    const character = json[place];
-    if (isText && character === "\\") place++;
-    else if (character === '"') isText = !isText;
-    else if (isText) continue;
-    else if (character === "{" || character === "[") deepest = Math.max(deepest, ++depth);
-    else if (character === "}" || character === "]") depth--;
-  }
-  return deepest;
-}
-
 /** Keeps state in memory: gone with the process, and seen by no other. */
 export function memoryStore(): StateStore {
-  // As text, so that nobody can change a value that was kept, or one that was given out.
+  // Kept as strings, so that no caller can change a stored value.
   const kept = new Map<string, { readonly text: string; readonly version: string }>();
 
   const put = (key: string, text: string): boolean => {
     kept.set(key, { text, version: randomUUID() });
     return true;
   };
-  const entryOf = (key: string): StateEntry | undefined => {
+  const getEntry = (key: string): StateEntry | undefined => {
     const found = kept.get(key);
     return found && { key, value: decodeState(found.text) as JsonObject, version: found.version };
   };
@@ -70,7 +54,7 @@ export function memoryStore(): StateStore {
 
   return {
     volatile: true,
-    get: async (key) => entryOf(key),
+    get: async (key) => getEntry(key),
     async setIfAbsent(key, value) {
       const text = encodeState(value);
       return !kept.has(key) && put(key, text);
@@ -84,7 +68,7 @@ export function memoryStore(): StateStore {
       [...kept.keys()]
         .filter((key) => key.startsWith(prefix))
         .toSorted()
-        .map((key) => entryOf(key) as StateEntry),
+        .map((key) => getEntry(key) as StateEntry),
     close() {},
   };
 }

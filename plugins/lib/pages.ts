@@ -3,10 +3,7 @@ import { createRequire } from "node:module";
 import { extname } from "node:path";
 import { pathToFileURL } from "node:url";
 
-/**
- * The headers that every page goes out with. What a stranger wrote is only ever text on it, and even as markup it could
- * load and run nothing.
- */
+/** Headers of every page. Untrusted content is only ever set as text; even as markup it could load and run nothing. */
 export const pageHeaders: Readonly<Record<string, string>> = {
   "content-security-policy":
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
@@ -19,7 +16,7 @@ export const pageHeaders: Readonly<Record<string, string>> = {
   "cache-control": "no-store",
 };
 
-/** A file of a page. */
+/** File of a page. */
 export interface Asset {
   readonly type: string;
   read(): Promise<Uint8Array>;
@@ -38,22 +35,22 @@ export function projectFolder(path: string): URL {
   return new URL(`${isSource ? "../../" : "../../../"}${path}/`, import.meta.url);
 }
 
-/** Lists the files of the playground by name, and no others: nothing else can be requested. */
-export async function pageAssets(): Promise<ReadonlyMap<string, Asset>> {
+/** Lists the files of the playground by name; nothing else can be requested. */
+export async function listPageAssets(): Promise<ReadonlyMap<string, Asset>> {
   const { resolve } = createRequire(import.meta.url);
   return new Map([
-    ...(await assetsIn(projectFolder("playground/page"))),
-    ["uplot.js", assetAt(".js", pathToFileURL(resolve("uplot/dist/uPlot.esm.js")))],
-    ["uplot.css", assetAt(".css", pathToFileURL(resolve("uplot/dist/uPlot.min.css")))],
+    ...(await listFolderAssets(projectFolder("playground/page"))),
+    ["uplot.js", toAsset(".js", pathToFileURL(resolve("uplot/dist/uPlot.esm.js")))],
+    ["uplot.css", toAsset(".css", pathToFileURL(resolve("uplot/dist/uPlot.min.css")))],
   ]);
 }
 
 /** Lists the files of a folder that a browser can load, by name. */
-export async function assetsIn(folder: URL): Promise<ReadonlyMap<string, Asset>> {
+export async function listFolderAssets(folder: URL): Promise<ReadonlyMap<string, Asset>> {
   const names = (await readdir(folder)).filter((name) => extname(name) in types);
-  return new Map(names.map((name) => [name, assetAt(extname(name), new URL(name, folder))]));
+  return new Map(names.map((name) => [name, toAsset(extname(name), new URL(name, folder))]));
 }
 
-function assetAt(ending: string, file: URL): Asset {
+function toAsset(ending: string, file: URL): Asset {
   return { type: types[ending] as string, read: () => readFile(file) };
 }

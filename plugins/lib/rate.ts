@@ -1,19 +1,21 @@
 import type { RateBucket, RateLimit, RateLimiter, Taken } from "../../core/services/state.ts";
+import { type Sleep, sleep } from "./backoff.ts";
 
 export type { RateBucket, RateLimit, RateLimiter, Taken } from "../../core/services/state.ts";
 
-/** What the generic cell rate algorithm makes of one bucket: a time in the future up to which it is taken. */
-export interface Arrival {
-  /** The time up to which it would be taken. */
-  readonly until: number;
-  readonly waitMs: number;
-}
-
-/** Whether a bucket that is taken up to a time has room for more. */
-export function arrive(taken: number | undefined, now: number, bucket: RateLimit, cost: number): Arrival {
+/**
+ * Runs the generic cell rate algorithm for one bucket: `taken` and `until` are times in the future up to which the bucket
+ * is used, before and after these requests.
+ */
+export function arrive(
+  taken: number | undefined,
+  now: number,
+  bucket: RateLimit,
+  cost: number,
+): { readonly until: number; readonly waitMs: number } {
   const each = bucket.perMs / bucket.limit;
   const whole = each * (bucket.burst ?? bucket.limit);
-  // Further in the future than ever possible means that somebody has set the clock back: it begins anew.
+  // A time further in the future than possible means that the clock was set back: the bucket begins anew.
   const from = taken === undefined || taken > now + whole + 1 ? now : Math.max(taken, now);
   const until = from + each * cost;
   const waitMs = until - now - whole;
@@ -21,8 +23,8 @@ export function arrive(taken: number | undefined, now: number, bucket: RateLimit
   return { until, waitMs: waitMs < 0.001 ? 0 : waitMs };
 }
 
-/** The answer for buckets that were looked at together. */
-export function verdictOf(
+/** Joins the results of buckets that are taken together: the longest wait counts. */
+export function toVerdict(
   looked: readonly { readonly bucket: RateBucket; readonly waitMs: number }[],
 ): Taken {
   let worst: { readonly bucket: RateBucket; readonly waitMs: number } | undefined;
@@ -31,10 +33,24 @@ export function verdictOf(
   return { ok: false, retryAfterMs: Math.ceil(worst.waitMs), bucket: worst.bucket.name };
 }
 
-/** More names than this are counted only where many actors come by; then those that are free again are forgotten. */
+/** Waits until a bucket has room for a request, and takes it. */
+export async function takeTurn(
+  limiter: RateLimiter,
+  bucket: RateBucket,
+  signal?: AbortSignal,
+  wait: Sleep = sleep,
+): Promise<void> {
+  for (;;) {
+    const { ok, retryAfterMs } = await limiter.take([bucket]);
+    if (ok) return;
+    await wait(retryAfterMs, signal);
+  }
+}
+
+/** Above this number of names, the free ones are removed: only many actors lead to it. */
 const MANY = 10_000;
 
-/** Counts in memory, on a clock that nobody can set. */
+/** Creates a rate limiter in memory, on a clock that cannot be set. */
 export function memoryLimiter(now: () => number = () => performance.now()): RateLimiter {
   const taken = new Map<string, number>();
   return {
@@ -44,7 +60,7 @@ export function memoryLimiter(now: () => number = () => performance.now()): Rate
         bucket,
         ...arrive(taken.get(bucket.name), at, bucket, cost),
       }));
-      const verdict = verdictOf(looked);
+      const verdict = toVerdict(looked);
       if (!verdict.ok) return verdict;
       for (const { bucket, until } of looked) taken.set(bucket.name, until);
       if (taken.size > MANY) for (const [name, until] of taken) if (until <= at) taken.delete(name);

@@ -1,51 +1,53 @@
 import type { Tool } from "../../core/mod.ts";
-import type {} from "../../core/services/adapters.ts";
-import { createPolicy, higher, type OperationPolicy, type RiskLevel } from "../../core/services/policy.ts";
-import type {} from "../../core/services/servers.ts";
-import { wordsOf } from "./text/text.ts";
+import {
+  createPolicy,
+  maxRiskLevel,
+  type OperationPolicy,
+  type RiskLevel,
+} from "../../core/services/policy.ts";
+import { splitWords } from "./text/words.ts";
 
-/** What is known of a tool beyond itself. */
-export interface InferenceContext {
-  /** Whether its server's word is taken for what its tools do. */
+interface InferenceContext {
+  /** Whether the hints of its server are believed. */
   readonly trusted?: boolean | undefined;
-  /** What its API is about, where that is known. */
+  /** Category of its API, if it is known. */
   readonly category?: string | undefined;
 }
 
-/** What a tool asks of whoever calls it, as far as can be seen from outside. */
+/** Infers the policy of a tool from its name, method and hints. */
 export function inferPolicy(
   tool: Tool,
   { trusted = false, category }: InferenceContext = {},
 ): OperationPolicy {
   const about = slug(category) ?? slug(tool.operation?.category) ?? slug(tool.server) ?? "general";
-  // What such a request does is said by the protocol, and not by its server.
+  // The protocol defines such a request, not its server.
   if (tool.builtin || tool.request) return createPolicy("low", about);
-  return createPolicy(withHints(riskOf(tool), tool.annotations, trusted), about);
+  return createPolicy(applyHints(inferRisk(tool), tool.annotations, trusted), about);
 }
 
-/** From the method of its request and the verbs in its name; what says nothing at all is high risk. */
-function riskOf({ name, operation }: Tool): RiskLevel {
+/** Infers the risk from the HTTP method and the verbs of the name; high risk if neither tells. */
+function inferRisk({ name, operation }: Tool): RiskLevel {
   const method = operation?.method.toUpperCase();
-  if (method === undefined) return riskOfName(name) ?? "high";
-  // The method is what is really sent. A name is looked at to find an API that changes things by GET.
+  if (method === undefined) return inferNameRisk(name) ?? "high";
+  // The method is what is really sent. The name reveals an API that changes state by GET.
   if (method === "GET" || method === "HEAD" || method === "OPTIONS" || method === "TRACE") {
-    return riskOfFirstWord(name) ?? "low";
+    return inferFirstWordRisk(name) ?? "low";
   }
   if (method === "DELETE") return "destructive";
   // Many names begin with the method, which is no verb there.
-  const named = higher("medium", riskOfName(name, method.toLowerCase()) ?? "medium");
-  return isAboutMoney(`${name} ${operation?.path}`) && !isSearch(name) ? higher(named, "high") : named;
+  const named = maxRiskLevel("medium", inferNameRisk(name, method.toLowerCase()) ?? "medium");
+  return isAboutMoney(`${name} ${operation?.path}`) && !isSearch(name) ? maxRiskLevel(named, "high") : named;
 }
 
-/** What a server says of its own tool only ever makes it look worse, unless the server is trusted. */
-function withHints(inferred: RiskLevel, hints: Tool["annotations"], trusted: boolean): RiskLevel {
+/** Hints of a server only raise the risk of its tools, unless the server is trusted. */
+function applyHints(inferred: RiskLevel, hints: Tool["annotations"], trusted: boolean): RiskLevel {
   const { readOnlyHint, destructiveHint } = hints ?? {};
   if (readOnlyHint !== true && destructiveHint === true) return "destructive";
   // It says both, so that neither is worth much.
-  if (destructiveHint === true) return higher(inferred, "high");
+  if (destructiveHint === true) return maxRiskLevel(inferred, "high");
   if (trusted && readOnlyHint === true) return "low";
   if (trusted && destructiveHint === false && inferred === "destructive") return "high";
-  return readOnlyHint === false ? higher(inferred, "medium") : inferred;
+  return readOnlyHint === false ? maxRiskLevel(inferred, "medium") : inferred;
 }
 
 function slug(text: string | undefined): string | undefined {
@@ -58,20 +60,20 @@ function slug(text: string | undefined): string | undefined {
 
 const list = (words: string): ReadonlySet<string> => new Set(words.split(/\s+/));
 
-/** What such a word does cannot be taken back. */
+/** Verbs of irreversible changes. */
 const destructive = list(
   `delete del rm remove drop purge destroy erase wipe truncate cancel terminate kill revoke uninstall reset void
   unpublish prune evict deregister deauthorize deactivate disable ban forget overwrite shutdown flush discard
   clear expire decommission obliterate nuke shred unlink rollback abort reject detach suspend block`,
 );
-/** What such a word does reaches other people, moves money, runs something, or is hard to take back. */
+/** Verbs that reach other people, move money, run code, or are hard to undo. */
 const high = list(
   `pay send execute exec eval deploy publish approve authorize authorise grant disburse withdraw purchase buy sell
   invest mint settle refund notify email tweet sms broadcast dispatch dial submit merge migrate rename replace write
   restart reboot install restore impersonate promote rotate debit topup checkout reply forward invite share upload
   move overwrite force sign bash shell powershell invoke sudo enable activate`,
 );
-/** What such a word does changes something that can be changed back. */
+/** Verbs of reversible changes. */
 const medium = list(
   `create add insert update edit modify patch put save set append commit comment subscribe schedule generate make new
   copy duplicate tag label attach join mark star follow initialize initialise init configure change archive unarchive
@@ -80,61 +82,60 @@ const medium = list(
   begin finish open react pin unpin mute unmute bookmark favorite favourite rate vote unsubscribe unfollow leave
   bind mount stage checkpoint annotate assume request resend retry adjust extend reserve book allocate claim`,
 );
-/** Such words are verbs or nouns. They count where no other word of the name says that it only looks. */
+/** Verbs or nouns. They count unless another word of the name is a reading verb. */
 const ambiguous = list(
   `charge transfer payout payment refund order invoice capture credit trade loan bid call message post push release
   fund command run sql subscription mandate disbursement checkout execution trigger start stop test query stream
   withdrawal settlement`,
 );
-/** Such words only look. */
+/** Verbs of reading. */
 const reading = list(
   `get list read search find fetch show describe view check verify validate lookup count retrieve inspect browse
   preview compare explain summarize summarise analyze analyse calculate compute estimate ping echo help status info
   stat exists diff log logs history head tail tree whoami version watch scan detect download export is has can see
   look resolve parse translate measure poll peek overview details metadata schema health about`,
 );
-/** Of these, the ones that nothing follows from. */
+/** Reading verbs that are followed by no change. */
 const searching = list("search list find lookup query verify preview estimate calculate");
-/** Between two verbs, both count. */
+/** Words between two verbs that both count. */
 const joining = list("and or then");
 
-/** Words that name money that moves: where something is created or changed, they make it high risk in the plural too. */
+/** Nouns for moving money: with a verb of change they mean high risk, in the plural too. */
 const money = list(
   `charge transfer payout payment refund withdrawal disbursement order invoice subscription mandate loan topup
   settlement`,
 );
 
-/** What the words of a name say of the risk, and nothing where they say nothing. */
-export function riskOfName(name: string, ignored = ""): RiskLevel | undefined {
-  const words = wordsOf(name).filter((word) => word !== ignored);
+/** Infers the risk from the words of a name; undefined if they do not tell. */
+function inferNameRisk(name: string, ignored = ""): RiskLevel | undefined {
+  const words = splitWords(name).filter((word) => word !== ignored);
   const looks = words.some((word) => reading.has(word));
   const isOnlyLooking = looks && !words.some((word) => joining.has(word));
   let risk: RiskLevel | undefined = looks ? "low" : undefined;
   for (const word of words) {
-    const level = levelOf(word) ?? (!isOnlyLooking && ambiguous.has(word) ? "high" : undefined);
-    if (level) risk = risk ? higher(risk, level) : level;
+    const level = getLevel(word) ?? (!isOnlyLooking && ambiguous.has(word) ? "high" : undefined);
+    if (level) risk = risk ? maxRiskLevel(risk, level) : level;
   }
   return risk;
 }
 
-/** What a name says whose first word is nothing but a verb for a change: `send_sms`, but not `charge_status` or `rate_get`. */
-export function riskOfFirstWord(name: string): RiskLevel | undefined {
-  const words = wordsOf(name);
-  const level = levelOf(words[0] ?? "");
+/** Infers the risk from a first word that can only be a verb of change: `send_sms`, but not `charge_status` or `rate_get`. */
+function inferFirstWordRisk(name: string): RiskLevel | undefined {
+  const words = splitWords(name);
+  const level = getLevel(words[0] ?? "");
   return level === "medium" && words.some((word) => reading.has(word)) ? undefined : level;
 }
 
-/** Whether a name or path is about money that moves. */
-export function isAboutMoney(text: string): boolean {
-  return wordsOf(text).some((word) => money.has(word) || money.has(word.replace(/s$/, "")));
+function isAboutMoney(text: string): boolean {
+  return splitWords(text).some((word) => money.has(word) || money.has(word.replace(/s$/, "")));
 }
 
-/** Whether a name says that something is only asked for, which may be sent by POST where it is long. */
-export function isSearch(name: string): boolean {
-  return wordsOf(name).some((word) => searching.has(word));
+/** Whether a name describes a query, which may be sent by POST if it is long. */
+function isSearch(name: string): boolean {
+  return splitWords(name).some((word) => searching.has(word));
 }
 
-function levelOf(word: string): RiskLevel | undefined {
+function getLevel(word: string): RiskLevel | undefined {
   if (destructive.has(word)) return "destructive";
   if (high.has(word) && !ambiguous.has(word)) return "high";
   return medium.has(word) ? "medium" : undefined;

@@ -7,86 +7,86 @@ import {
   type ServerStatus,
 } from "../../core/services/servers.ts";
 import type { Connection } from "../../core/services/sources.ts";
-import { oneLine, shorten } from "./text/shorten.ts";
+import { toTerminalLine } from "./terminal/output.ts";
+import { shorten, toOneLine } from "./text/shorten.ts";
 import { estimateTokens } from "./tokens.ts";
 
 const LIST_TOKENS = 100;
 
-/** A server, as the specification lists them. */
+/** Server as the specification lists it. */
 export interface ServerMetadata {
   readonly name: string;
   readonly description: string;
   readonly toolCount: number;
   readonly enabledCount: number;
   readonly status: ServerState;
-  /** Why it cannot be used; not there where it can. */
   readonly reason?: string;
-  /** How it is reached, as its definition says. It may hold secrets, so JSON and copies of this object leave it out. */
+  /** Connection of the definition. It may hold secrets, so it is not enumerable: JSON and copies leave it out. */
   readonly config?: Connection;
 }
 
-/** Every server, also one that could not be taken into the catalog: it must not disappear for that. */
-export function serversOf(gateway: Gateway): ServerMetadata[] {
+/** Lists every server, also one that could not be added to the catalog. */
+export function listServerMetadata(gateway: Gateway): ServerMetadata[] {
   const known = gateway.catalog.servers();
   const ids = new Set(known.map(({ id }) => id));
   const left = (gateway.services.servers?.statuses() ?? []).filter(({ name }) => !ids.has(name));
   return [
-    ...known.map(({ id, title, description }) => rowOf(gateway, id, description ?? title)),
-    ...left.map(({ name, config }) => rowOf(gateway, name, config.description)),
+    ...known.map(({ id, title, description }) => toServerMetadata(gateway, id, description ?? title)),
+    ...left.map(({ name, config }) => toServerMetadata(gateway, name, config.description)),
   ];
 }
 
-/** Whether there is a server of this name, other than the gateway itself. */
+/** Whether there is a server of this name other than the gateway itself. */
 export function hasServer({ catalog, services }: Gateway, name: string): boolean {
   const known = catalog.server(name);
   return (known !== undefined && !known.builtin) || services.servers?.status(name) !== undefined;
 }
 
-/** The tools of a server. One that took the name of the gateway itself does not have the gateway's. */
-export function toolsOf({ catalog }: Gateway, server: string): readonly Tool[] {
+/** Lists the tools of a server. A server with the name of the gateway does not get the gateway's tools. */
+export function listServerTools({ catalog }: Gateway, server: string): readonly Tool[] {
   return catalog.server(server)?.builtin ? [] : catalog.tools(server);
 }
 
-/** One tool of a server. */
+/** Finds a tool of a server. */
 export function findTool({ catalog }: Gateway, server: string, name: string): Tool | undefined {
   const tool = catalog.tool(`${server}:${name}`);
   // The name of a tool may hold a colon, so that another server and name make the same id.
   return tool && !tool.builtin && tool.server === server ? tool : undefined;
 }
 
-function rowOf(gateway: Gateway, name: string, description: string | undefined): ServerMetadata {
-  const tools = toolsOf(gateway, name);
+function toServerMetadata(gateway: Gateway, name: string, description: string | undefined): ServerMetadata {
+  const tools = listServerTools(gateway, name);
   const status = gateway.services.servers?.status(name);
   const row = {
     name,
-    description: oneLine(description),
+    description: toOneLine(description),
     toolCount: tools.length,
     enabledCount: tools.filter((tool) => tool.enabled).length,
-    // What a plugin brings is always there.
+    // Servers of plugins are always connected.
     status: status?.status ?? "connected",
     ...(status && !isUsable(status) && { reason: status.reason }),
   };
   return status ? Object.defineProperty(row, "config", { value: status.config.connection }) : row;
 }
 
-/** One that is only not connected is so when it is needed. */
+/** Whether a server can be called; a disconnected one connects when it is used. */
 export function isUsable({ status, config }: ServerStatus): boolean {
   return status === "connected" || (status === "disconnected" && !config.disabled);
 }
 
-/** The error for a server that is not there, with what may have been meant. */
-export function noServer(gateway: Gateway, server: string, start = ""): GatewayError {
-  const names = serversOf(gateway).map(({ name }) => name);
+/** Creates the error for an unknown server, with the nearest name. */
+export function serverNotFound(gateway: Gateway, server: string, start = ""): GatewayError {
+  const names = listServerMetadata(gateway).map(({ name }) => name);
   const hint = nearest(server, names);
   const there = `There is no server "${shorten(server, 80)}"${hint ? `; did you mean "${hint}"?` : "."}`;
-  const all = names.length > 0 ? ` The servers are ${someOf(names)}.` : " There are no servers at all.";
+  const all = names.length > 0 ? ` The servers are ${joinNames(names)}.` : " There are no servers.";
   return new GatewayError("TOOL_NOT_FOUND", `${start}${there}${all}`, {
     data: { server, suggestions: hint ? [hint] : [] },
   });
 }
 
-/** Why the tools of a server are not known; nothing where they are. */
-export function troubleOf(gateway: Gateway, server: string): GatewayError | undefined {
+/** Returns the error that explains why the tools of a server are unknown; undefined if they are known. */
+export function findServerError(gateway: Gateway, server: string): GatewayError | undefined {
   const status = gateway.services.servers?.status(server);
   if (!status || status.listedAt !== undefined) return undefined;
   const kinds: Partial<Record<string, ErrorKind>> = {
@@ -101,8 +101,8 @@ export function troubleOf(gateway: Gateway, server: string): GatewayError | unde
   });
 }
 
-/** As many names as are bearable, and how many there are besides. */
-export function someOf(names: readonly string[], tokens: number = LIST_TOKENS): string {
+/** Joins names up to a limit of tokens, and counts the rest. */
+export function joinNames(names: readonly string[], tokens: number = LIST_TOKENS): string {
   const shown: string[] = [];
   let spent = 0;
   for (const name of names) {
@@ -113,4 +113,95 @@ export function someOf(names: readonly string[], tokens: number = LIST_TOKENS): 
   }
   const more = names.length - shown.length;
   return `${shown.join(", ")}${more > 0 ? ` and ${more} more` : ""}`.trim();
+}
+
+/** Server as commands list it. */
+export type ServerRow = Omit<ServerMetadata, "config"> & { readonly reason: string };
+
+/** Lists the statuses of configured servers; those of plugins, such as the demo, have none. */
+export function listStatuses(gateway: Gateway): readonly ServerStatus[] {
+  return gateway.services.servers?.statuses() ?? [];
+}
+
+/** Lists every server with the reason for its status. */
+export function listServerRows(gateway: Gateway): readonly ServerRow[] {
+  return listServerMetadata(gateway).map((row) => {
+    const status = gateway.services.servers?.status(row.name);
+    const reason = status ? describeStatus(status) : "It is part of the gateway.";
+    return { ...row, description: toTerminalLine(row.description), reason };
+  });
+}
+
+/** Returns the reason for a status. */
+export function describeStatus(status: ServerStatus): string {
+  return isIdle(status) ? "It connects when it is used." : status.reason;
+}
+
+/** Whether a server works as far as known, and is not connected now. */
+export function isIdle({ status, config, listedAt }: ServerStatus): boolean {
+  return status === "disconnected" && !config.disabled && listedAt !== undefined;
+}
+
+/** Whether a server must not be connected: it waits for approval, or is disabled. */
+export function isHeld({ status, config }: ServerStatus): boolean {
+  return status === "needs-approval" || config.disabled === true;
+}
+
+/** Lists the servers that can be asked for their tools: all, or the named one. */
+export function askableServers(gateway: Gateway, server?: string): readonly ServerStatus[] {
+  return listStatuses(gateway).filter(
+    (status) => !isHeld(status) && (server === undefined || status.name === server),
+  );
+}
+
+/** Lists the servers that were never listed: all, or the named one. */
+export function unknownServers(gateway: Gateway, server?: string): readonly ServerStatus[] {
+  return askableServers(gateway, server).filter(({ listedAt }) => listedAt === undefined);
+}
+
+/** Lists the tools of servers again, with a note on the terminal. Failures are in their status. */
+export async function askServers(gateway: Gateway, servers: readonly ServerStatus[]): Promise<void> {
+  if (servers.length === 0) return;
+  const who = servers.length === 1 ? `"${servers[0]?.name}"` : `${servers.length} servers`;
+  const done = showWaiting(`Asking ${who} for tools …`);
+  try {
+    await Promise.all(servers.map(({ name }) => gateway.services.servers?.refresh(name)));
+  } finally {
+    done();
+  }
+}
+
+/** Lists the server of an unknown tool again: the tool may be newer than the cached listing. */
+export async function askForTool(gateway: Gateway, server: string, tool: string): Promise<void> {
+  if (!gateway.catalog.tool(`${server}:${tool}`)) await askServers(gateway, askableServers(gateway, server));
+}
+
+/** Refuses a server that is not there. */
+export function checkServer(gateway: Gateway, server: string): void {
+  if (!hasServer(gateway, server)) throw serverNotFound(gateway, server);
+}
+
+/** Most waits are shorter. */
+const WAIT_MS = 300;
+
+/** Writes a note to the terminal while something is awaited; returns a function that removes it. Pipes get none. */
+export function showWaiting(text: string): () => void {
+  if (!process.stderr.isTTY) return () => {};
+  let isShown = false;
+  const timer = setTimeout(() => {
+    isShown = true;
+    process.stderr.write(text);
+  }, WAIT_MS);
+  return () => {
+    clearTimeout(timer);
+    if (isShown) process.stderr.write("\r\u001b[2K");
+    isShown = false;
+  };
+}
+
+/** Explains what to do without any servers. */
+export function explainNoServers({ configFile }: Gateway): string {
+  return configFile === undefined
+    ? 'There are no servers. Define one under "mcpServers" in a toolpipe.config.json, or in a client that toolpipe imports from: "toolpipe config sources --all" lists the files it looks for.\n'
+    : `There are no servers in ${configFile}. Define one under "mcpServers", or import those of your clients with "options": { "sources": { "clients": "all" } }.\n`;
 }

@@ -1,39 +1,38 @@
 import type { Gateway, Tool, ToolDefinition } from "../../core/mod.ts";
-import type {} from "../../core/services/clients.ts";
 
 /**
  * The pieces that a tokenizer never joins: a word with the sign before it, three digits, a run of signs. Made when the
- * first text is estimated, since the classes of all letters take a while to put together.
+ * first string is estimated, since the classes of all letters take a while to compile.
  */
 const pieces = (): RegExp =>
   /[^\r\n\p{L}\p{N}]?\p{Lu}*[\p{Ll}\p{M}]+|[^\r\n\p{L}\p{N}]?\p{Lu}+|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+|\s+/gu;
-/** What nearly all answers are. Their pieces are found sign by sign: by the pattern it was most of a search's time. */
+/** Nearly all answers are ASCII. Scanning them took most of a search's time by the pattern, so they have their own path. */
 const PLAIN = /^[\0-\x7f]*$/;
 const LETTER = /^\p{L}/u;
-/** Anything beyond the Latin letters. */
+/** Letters beyond the Latin ones. */
 const OTHER = /[\u0250-\uffff]/;
-/** Signs that stand for themselves at the end of a piece. */
+/** Pieces that end in a sign. */
 const SIGNS = /[^\p{L}\p{M}]$/u;
 
 /**
- * About how many tokens a text has, rather too many than too few: of a hundred answers of the gateway hardly one
+ * Estimates the tokens of a string, rather too many than too few: of a hundred answers of the gateway hardly one
  * has more, counted by o200k. A real tokenizer takes 2 MB and 100 ms to load.
  */
 export function estimateTokens(text: string): number {
-  return PLAIN.test(text) ? plainTokens(text) : tokensByPattern(text);
+  return PLAIN.test(text) ? estimatePlain(text) : estimateByPattern(text);
 }
 
-/** The same, for any script. */
-export function tokensByPattern(text: string): number {
+/** Estimates the tokens of a string in any script. */
+export function estimateByPattern(text: string): number {
   let tokens = 0;
-  for (const [piece] of text.matchAll(pieces())) tokens += tokensOf(piece);
+  for (const [piece] of text.matchAll(pieces())) tokens += estimatePiece(piece);
   return tokens;
 }
 
-/** The figures are what the pieces of answers over 4,158 real tools took on average, and a little more. */
-function tokensOf(piece: string): number {
+/** The numbers are the average over answers about 4,158 real tools, and a little more. */
+function estimatePiece(piece: string): number {
   const { length } = piece;
-  if (OTHER.test(piece)) return otherTokens(piece);
+  if (OTHER.test(piece)) return estimateForeign(piece);
   if (SIGNS.test(piece)) return length <= 4 ? 1 : 1 + (length - 3) / 2;
   // A word of prose is a token, however long; parts of names are less often words.
   if (piece.startsWith(" ")) return 1.1 + Math.max(0, length - 10) / 6;
@@ -41,8 +40,8 @@ function tokensOf(piece: string): number {
   return 1.4 + Math.max(0, length - 5) / 6;
 }
 
-/** Scripts that many people write have about a token a letter; of others every byte is one. */
-function otherTokens(piece: string): number {
+/** Common scripts have about a token a letter; in others every byte is one. */
+function estimateForeign(piece: string): number {
   let tokens = 0;
   for (let index = 0; index < piece.length; index++) {
     const code = piece.charCodeAt(index);
@@ -67,7 +66,6 @@ const DIGIT = 3;
 const SPACE = 4;
 const SIGN = 5;
 
-/** What each ASCII character is. */
 const kinds: Uint8Array = Uint8Array.from({ length: 0x80 }, (_, code) => {
   const sign = String.fromCharCode(code);
   if (/[A-Z]/.test(sign)) return UPPER;
@@ -76,24 +74,24 @@ const kinds: Uint8Array = Uint8Array.from({ length: 0x80 }, (_, code) => {
   return /\s/.test(sign) ? SPACE : SIGN;
 });
 
-/** The pieces of a text of ASCII characters, one after another, as the pattern would find them. */
-function plainTokens(text: string): number {
+/** Estimates a string of ASCII characters in the pieces that the pattern would find. */
+function estimatePlain(text: string): number {
   const end = text.length;
-  const kindAt = (index: number): number => (index < end ? (kinds[text.charCodeAt(index)] as number) : 0);
-  const endOf = (kind: number, from: number, most = end): number => {
+  const getKind = (index: number): number => (index < end ? (kinds[text.charCodeAt(index)] as number) : 0);
+  const findEnd = (kind: number, from: number, most = end): number => {
     let at = from;
-    while (at < most && kindAt(at) === kind) at++;
+    while (at < most && getKind(at) === kind) at++;
     return at;
   };
   let tokens = 0;
   for (let start = 0; start < end; ) {
-    const kind = kindAt(start);
+    const kind = getKind(start);
     const isWord = kind === UPPER || kind === LOWER;
     const code = text.charCodeAt(start);
     // A word takes the sign before it along, unless that ends a line.
     const first = isWord ? start : start + 1;
     const takesWord = isWord || (kind !== DIGIT && code !== 10 && code !== 13);
-    const word = takesWord ? endOf(LOWER, endOf(UPPER, first)) : first;
+    const word = takesWord ? findEnd(LOWER, findEnd(UPPER, first)) : first;
     let next: number;
     if (word > first) {
       next = word;
@@ -102,9 +100,9 @@ function plainTokens(text: string): number {
       else if (code === 0x20) tokens += 1.1 + Math.max(0, length - 10) / 6;
       else tokens += 1.4 + Math.max(0, length - 5) / 6;
     } else {
-      if (kind === DIGIT) next = endOf(DIGIT, start, Math.min(end, start + 3));
-      else if (kind === SIGN || (code === 0x20 && kindAt(first) === SIGN)) next = endOf(SIGN, first);
-      else next = endOf(SPACE, start);
+      if (kind === DIGIT) next = findEnd(DIGIT, start, Math.min(end, start + 3));
+      else if (kind === SIGN || (code === 0x20 && getKind(first) === SIGN)) next = findEnd(SIGN, first);
+      else next = findEnd(SPACE, start);
       const length = next - start;
       tokens += length <= 4 ? 1 : 1 + (length - 3) / 2;
     }
@@ -113,16 +111,16 @@ function plainTokens(text: string): number {
   return tokens;
 }
 
-/** The tokens that tool definitions cost an agent. */
+/** Tokens of tool definitions for an agent. */
 export interface TokenSaving {
-  /** All tools of all servers that can be called. */
+  /** Tokens of all enabled tools. */
   readonly all: number;
   /** Definitions that a client without a special rule sees. */
   readonly shown: number;
   readonly saved: number;
 }
 
-/** Tools that are measured before other work gets a turn. */
+/** Number of tools that are measured before other work gets a turn. */
 const SLICE = 100;
 
 /** Creates a function that measures the definitions of a gateway. Tools in the catalog never change, so each is measured once. */
@@ -135,7 +133,7 @@ export function createTokenMeter(gateway: Gateway): () => Promise<TokenSaving> {
     let [total, fresh] = [0, 0];
     for (const tool of tools) {
       if (!tool.enabled) continue;
-      const cost = known.get(tool) ?? costOfTool(tool);
+      const cost = known.get(tool) ?? estimateTool(tool);
       if (!known.has(tool) && ++fresh % SLICE === 0) await new Promise((resolve) => setImmediate(resolve));
       known.set(tool, cost);
       total += cost;
@@ -147,7 +145,7 @@ export function createTokenMeter(gateway: Gateway): () => Promise<TokenSaving> {
     const all = await sum(gateway.catalog.tools());
     const exposure = gateway.services.exposure?.get(undefined) ?? "meta";
     const own = exposure === "tools" ? 0 : await sum(gateway.tools);
-    // Where there are no tools of the gateway itself, what is shown is the catalog already.
+    // Without tools of the gateway itself the catalog is exposed.
     const isCatalog = gateway.tools.every(({ builtin }) => !builtin);
     const shown = isCatalog ? all : own + (exposure === "meta" ? 0 : all);
     return { all, shown, saved: Math.max(0, all - shown) };
@@ -163,6 +161,6 @@ export function createTokenMeter(gateway: Gateway): () => Promise<TokenSaving> {
 }
 
 /** Estimates the tokens of a tool: only the fields that a client passes to its model. */
-function costOfTool({ name, description, inputSchema }: ToolDefinition): number {
+function estimateTool({ name, description, inputSchema }: ToolDefinition): number {
   return estimateTokens(JSON.stringify({ name, description, inputSchema })) + 1;
 }

@@ -1,32 +1,32 @@
-import { createHash } from "node:crypto";
+import { sha256Hex } from "./hash.ts";
 
-/** Something that a server has under a name of its own. */
+/** Item that a server has under a name of its own. */
 export interface Named {
   readonly server: string;
   readonly name: string;
-  /** Whether it is the gateway's own; then its name stays, whatever others are called. */
+  /** Whether the item is the gateway's own; then its name never changes. */
   readonly builtin?: boolean | undefined;
 }
 
-/** The longest name that every client takes. */
-export const LONGEST_NAME = 64;
+/** Longest name that every client accepts. */
+const LONGEST_NAME = 64;
 const DIGITS = 8;
 const MAX_DIGITS = 56;
-/** What MCP wants the names of tools to be made of. */
+/** Names of tools that MCP allows. */
 const WELL_FORMED = /^[A-Za-z0-9_.-]{1,64}$/;
 
 /**
- * A name for each of what several servers have, in the same order. Each keeps its own where nobody else has it, and is
- * called `server__name` otherwise. What is too long, or holds what names must not hold, or is still not the only one,
- * ends in a hash of both, so that no name depends on which came first.
+ * Assigns unique names to items of several servers, in their order. An item keeps its own name if no other has it, and is
+ * called `server__name` otherwise. A name that is too long, malformed or still not unique ends in a hash of both, so that
+ * no name depends on the order.
  */
-export function shownNames(items: readonly Named[]): string[] {
-  const uses = counted(items.map(({ name }) => name));
+export function assignNames(items: readonly Named[]): string[] {
+  const uses = countNames(items.map(({ name }) => name));
   const wanted = items.map(({ server, name, builtin }) =>
     builtin || uses.get(name) === 1 ? name : `${server}__${name}`,
   );
   const own = new Set(wanted.filter((name, index) => name === items[index]?.name));
-  const wantedBy = counted(wanted);
+  const wantedBy = countNames(wanted);
   const names = wanted.map((name, index) => {
     const { builtin, name: given } = items[index] as Named;
     if (builtin) return name;
@@ -37,36 +37,50 @@ export function shownNames(items: readonly Named[]): string[] {
   // In the order of what they are made of, and not in that of the list, for the one case in which it matters.
   const left = [...names.keys()]
     .filter((index) => names[index] === undefined)
-    .sort((a, b) => (keyOf(items[a]) < keyOf(items[b]) ? -1 : 1));
+    .sort((a, b) => (toKey(items[a]) < toKey(items[b]) ? -1 : 1));
   for (const index of left) {
-    const name = hashed(wanted[index] as string, keyOf(items[index]), taken);
+    const name = hashName(wanted[index] as string, toKey(items[index]), taken);
     names[index] = name;
     taken.add(name);
   }
   return names as string[];
 }
 
-/** A name that is not taken: the beginning of one, and a hash of what it stands for. */
-function hashed(name: string, key: string, taken: ReadonlySet<string | undefined>): string {
-  const hash = createHash("sha256").update(key).digest("hex");
+/** Creates a free name: the beginning of the wanted one, and a hash of the item. */
+function hashName(name: string, key: string, taken: ReadonlySet<string | undefined>): string {
+  const hash = sha256Hex(key);
   for (let digits = DIGITS; ; digits += DIGITS) {
-    const short = `${cut(name, LONGEST_NAME - digits - 1) || "x"}-${hash.slice(0, digits)}`;
+    const short = `${truncateName(name, LONGEST_NAME - digits - 1) || "x"}-${hash.slice(0, digits)}`;
     if (!taken.has(short) || digits >= MAX_DIGITS) return short;
   }
 }
 
-/** Without what names must not hold, and without what joins words at its end. */
-function cut(name: string, length: number): string {
+/** Removes characters that names must not hold, and separators at the end. */
+function truncateName(name: string, length: number): string {
   const plain = name.slice(0, 4 * LONGEST_NAME).replace(/[^A-Za-z0-9_.-]+/g, "_");
   return plain.slice(0, length).replace(/[-_.]+$/, "");
 }
 
-function keyOf(item: Named | undefined): string {
+function toKey(item: Named | undefined): string {
   return `${item?.server}:${item?.name}`;
 }
 
-function counted(names: readonly string[]): Map<string, number> {
+/** Counts how often each name occurs. */
+export function countNames(names: readonly string[]): Map<string, number> {
   const uses = new Map<string, number>();
   for (const name of names) uses.set(name, (uses.get(name) ?? 0) + 1);
   return uses;
+}
+
+/** `PostPaymentIntents` → `post-payment-intents`. Characters that no name can hold are left out. */
+export function toKebabCase(given: string, maxLength = 400): string {
+  return given
+    .slice(0, maxLength)
+    .normalize("NFKD")
+    .replace(/[\u0300-\u036f]/g, "")
+    .replace(/([a-z0-9])([A-Z])/g, "$1-$2")
+    .replace(/([A-Z])([A-Z][a-z])/g, "$1-$2")
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-")
+    .replace(/^-|-$/g, "");
 }

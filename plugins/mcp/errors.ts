@@ -8,35 +8,35 @@ import {
 } from "../../core/services/servers.ts";
 
 /** The circumstances of a failure. */
-export interface Failure {
+interface Failure {
   /** The name of the server. */
   readonly name: string;
-  /** Why the connection ended, if it did. */
+  /** Reason for the end of the connection. */
   readonly closeReason?: string | undefined;
   /** Explains an error that only the transport knows. */
   readonly explain?: ((thrown: unknown) => GatewayError | undefined) | undefined;
 }
 
 /** An error in an answer. */
-export interface RpcError {
+export interface RpcErrorObject {
   readonly code: number;
   readonly message: string;
   readonly data?: unknown;
 }
 
-/** Turns a failed request into an error of ours. The server's own words are used only where it answered with an error. */
+/** Turns a failed request into an error of ours. It quotes the server only if that answered with an error. */
 export function requestError(thrown: unknown, { name, explain }: Omit<Failure, "closeReason">): GatewayError {
   const own = ownError(thrown);
   if (own) return own;
   if (isAnswer(thrown)) {
     const { message, code } = thrown;
-    const text = `The server "${name}" answered with an error: ${presentable(message)}`;
+    const text = `The server "${name}" answered with an error: ${toSafeMessage(message)}`;
     return new GatewayError(UPSTREAM_ERROR, text, { cause: thrown, data: { rpcCode: code } });
   }
   const explained = explain?.(thrown);
   if (explained) return explained;
-  const text = `The server "${name}" answered in a way that cannot be understood.`;
-  return new GatewayError(UPSTREAM_PROTOCOL, text, { cause: thrown });
+  const message = `The server "${name}" sent an invalid answer.`;
+  return new GatewayError(UPSTREAM_PROTOCOL, message, { cause: thrown });
 }
 
 /** Turns a failed attempt to connect into an error of ours. */
@@ -49,7 +49,7 @@ export function connectError(thrown: unknown, { name, closeReason, explain }: Fa
     return new GatewayError(CONNECT_FAILED, message, options);
   }
   if (isAnswer(thrown)) {
-    const message = `The server "${name}" refused the connection: ${presentable(thrown.message)}`;
+    const message = `The server "${name}" refused the connection: ${toSafeMessage(thrown.message)}`;
     return new GatewayError(CONNECT_FAILED, message, options);
   }
   const explained = explain?.(thrown);
@@ -86,7 +86,7 @@ export function wasAnswered(thrown: unknown): boolean {
 }
 
 /** An error as a server answered with it. */
-export function answeredWith({ code, message, data }: RpcError): Error {
+export function toAnswerError({ code, message, data }: RpcErrorObject): Error {
   return Object.assign(new Error(message), { name: "ProtocolError", code, data });
 }
 
@@ -107,11 +107,11 @@ function codeOf(thrown: unknown): unknown {
 }
 
 const MAX_LENGTH = 500;
-/** Whole, so that no "[31m" is left of it. */
+/** Matches the whole sequence, so that no "[31m" is left of it. */
 const terminalSequence = /\p{Cc}\[[0-?]*[ -/]*[@-~]/gu;
 
-/** A stranger's message as it may be shown: one short line, no stack, nothing that steers a terminal. */
-export function presentable(message: string): string {
+/** Makes the message of a server safe to print: one short line, no stack, no terminal sequences. */
+function toSafeMessage(message: string): string {
   const text = message
     .slice(0, 20_000)
     .split(/\r?\n/)

@@ -1,8 +1,8 @@
 import type { Client } from "@modelcontextprotocol/client";
-import { cancelledBy, type GatewayError, isJsonObject, type JsonObject, version } from "../../core/mod.ts";
+import { type GatewayError, getAbortReason, isJsonObject, type JsonObject, version } from "../../core/mod.ts";
 import { CONNECT_TIMEOUT, NEEDS_AUTH, SPAWN_FAILED, type UpstreamInfo } from "../../core/services/servers.ts";
 import { connectError, connectTimeout, isAnswer } from "./errors.ts";
-import type { McpTransport } from "./session.ts";
+import type { ConnectMcpOptions, McpTransport } from "./session.ts";
 
 /** The message that opens a connection: `initialize` of the legacy protocol, or `discover` of the modern one. */
 export type Opening = "initialize" | "discover";
@@ -18,23 +18,10 @@ export interface McpPrior {
   readonly at: string;
 }
 
-/** Options of the handshake. */
-export interface HandshakeOptions {
-  readonly name: string;
+interface HandshakeOptions
+  extends Pick<ConnectMcpOptions, "name" | "prior" | "capabilities" | "signal" | "explain"> {
   readonly startTimeoutMs: number;
   readonly opening: Opening;
-  readonly prior?: unknown;
-  /** The capabilities of clients that the server is told of; none by default. */
-  readonly capabilities?: Readonly<JsonObject> | undefined;
-  readonly signal?: AbortSignal | undefined;
-  readonly explain?: ((thrown: unknown) => GatewayError | undefined) | undefined;
-}
-
-/** An open connection whose protocol is agreed on. */
-export interface Handshake {
-  readonly client: Client;
-  readonly transport: McpTransport;
-  readonly prior: McpPrior;
 }
 
 /** A server may learn the modern protocol at any time, so it is asked again after a week. */
@@ -46,10 +33,10 @@ const hopeless = new Set([SPAWN_FAILED.code, NEEDS_AUTH.code, CONNECT_TIMEOUT.co
 export async function negotiate(
   newTransport: () => McpTransport,
   options: HandshakeOptions,
-): Promise<Handshake> {
+): Promise<{ client: Client; transport: McpTransport; prior: McpPrior }> {
   const { name, startTimeoutMs, opening, signal } = options;
   const prior = readPrior(options.prior);
-  const tries = plan(opening, prior);
+  const tries = orderAttempts(opening, prior);
   const isFromPrior = tries[0] !== opening;
   const deadline = performance.now() + startTimeoutMs;
   let failure: GatewayError | undefined;
@@ -64,14 +51,14 @@ export async function negotiate(
       const closing = transport.close().catch(() => {});
       if (signal?.aborted) {
         await closing;
-        throw cancelledBy(signal);
+        throw getAbortReason(signal);
       }
       const { closeReason } = transport;
       const error = connectError(thrown, { name, closeReason, explain: options.explain });
       // The first failure is the real one, unless it is due to a prior that is no longer true.
       if (failure === undefined || isFromPrior) failure = error;
       if (hopeless.has(error.code) || index === tries.length - 1) break;
-      // A server that knows only the modern protocol says so. Any other failure would come again.
+      // A server that knows only the modern protocol answers with an error. Any other failure would come again.
       if (!isFromPrior && !isAnswer(thrown)) break;
       // Two processes of one server may block each other.
       await closing;
@@ -81,7 +68,7 @@ export async function negotiate(
 }
 
 /** Orders the attempts. A prior decides only which comes first: it may be wrong by now. */
-function plan(opening: Opening, prior: McpPrior | undefined): readonly Opening[] {
+function orderAttempts(opening: Opening, prior: McpPrior | undefined): readonly Opening[] {
   if (opening === "initialize") {
     return prior?.protocol === "modern" ? ["discover", "initialize"] : ["initialize", "discover"];
   }
@@ -94,11 +81,11 @@ async function open(
   timeoutMs: number,
   { name, signal, startTimeoutMs, capabilities = {} }: HandshakeOptions,
 ): Promise<Client> {
-  if (signal?.aborted) throw cancelledBy(signal);
+  if (signal?.aborted) throw getAbortReason(signal);
   transport.prepare?.();
   // Takes a tenth of a second, so it is loaded with the first connection.
   const { Client } = await import("@modelcontextprotocol/client");
-  if (signal?.aborted) throw cancelledBy(signal);
+  if (signal?.aborted) throw getAbortReason(signal);
   const timeout = Math.max(1, Math.ceil(timeoutMs));
   const client = new Client(clientInfo, {
     capabilities,
@@ -109,7 +96,7 @@ async function open(
     },
   });
   return await new Promise((resolve, reject) => {
-    const onAbort = (): void => reject(signal && cancelledBy(signal));
+    const onAbort = (): void => reject(signal && getAbortReason(signal));
     const timer = setTimeout(() => reject(connectTimeout(name, startTimeoutMs)), timeout);
     signal?.addEventListener("abort", onAbort, { once: true });
     client
@@ -138,7 +125,7 @@ function readPrior(value: unknown): McpPrior | undefined {
   return age >= 0 && age < PRIOR_LASTS_MS ? { protocol, protocolVersion, at: String(at) } : undefined;
 }
 
-/** Makes the `_meta` that every message of the modern protocol carries. */
+/** Creates the `_meta` that every message of the modern protocol carries. */
 export function toEnvelope(client: Client, capabilities: Readonly<JsonObject> = {}): JsonObject {
   return {
     "io.modelcontextprotocol/protocolVersion": client.getNegotiatedProtocolVersion(),
@@ -147,7 +134,7 @@ export function toEnvelope(client: Client, capabilities: Readonly<JsonObject> = 
   };
 }
 
-/** Reads what the server said about itself in the handshake. */
+/** Reads the facts about the server from the handshake. */
 export function toInfo(client: Client): UpstreamInfo {
   const server = client.getServerVersion();
   return {

@@ -1,10 +1,10 @@
 import { isJsonObject, type JsonObject, type RejectedTool, type ToolDefinition } from "../../core/mod.ts";
 import type { Listing } from "../../core/services/servers.ts";
-import { faultOf } from "../lib/json.ts";
+import { findJsonFault } from "../lib/json.ts";
 import { wasAnswered } from "./errors.ts";
 
 /** Reads one page of a list; without a cursor, the first. */
-export type ReadPage = (method: string, params: JsonObject, timeoutMs: number) => Promise<JsonObject>;
+type ReadPage = (method: string, params: JsonObject, timeoutMs: number) => Promise<JsonObject>;
 
 const MAX_PAGES = 1_000;
 const MAX_ITEMS = 100_000;
@@ -14,7 +14,7 @@ const EXTRAS_MS = 5_000;
 /** The capabilities that a server declares: only the keys matter. */
 export type Capabilities = Readonly<Record<string, unknown>>;
 
-/** Reads the tools and, where the server says that it has them, the rest. Only a failure of the tools is one. */
+/** Reads the tools and, if the server declares them, resources and prompts. Only a failure of the tools is reported. */
 export async function readLists(
   read: ReadPage,
   capabilities: Capabilities,
@@ -24,7 +24,7 @@ export async function readLists(
   const extra = (capability: string, method: string, key: string): Promise<JsonObject[]> =>
     capabilities[capability]
       ? readAll(read, method, key, extrasMs).then(
-          ({ items }) => items.filter((item) => isJsonObject(item) && !faultOf(item)) as JsonObject[],
+          ({ items }) => items.filter((item) => isJsonObject(item) && !findJsonFault(item)) as JsonObject[],
           () => [],
         )
       : Promise.resolve([]);
@@ -44,17 +44,17 @@ async function readTools(
 ): Promise<Pick<Listing, "tools" | "rejected">> {
   try {
     const { items, cut } = await readAll(read, "tools/list", "tools", declared ? timeoutMs : EXTRAS_MS);
-    const { tools, rejected } = takeTools(items);
+    const { tools, rejected } = checkTools(items);
     if (cut) rejected.push({ name: "(more)", reason: `the server's list is longer than ${cut}` });
     return { tools, rejected };
   } catch (thrown) {
-    // Some servers have tools and do not say so; one that says so must have them.
+    // Some servers have tools and do not declare them; one that declares them must have them.
     if (!declared && wasAnswered(thrown)) return { tools: [], rejected: [] };
     throw thrown;
   }
 }
 
-/** Follows the pages of a list until there is no more, or a cursor comes back, or it is enough. */
+/** Reads the pages of a list until the last one, a repeated cursor, or the limit. */
 async function readAll(
   read: ReadPage,
   method: string,
@@ -78,46 +78,46 @@ async function readAll(
   return { items, cut: `${MAX_PAGES} pages` };
 }
 
-/** Takes tools in one by one: a bad one is named, and does not cost the others. */
-export function takeTools(items: readonly unknown[]): { tools: ToolDefinition[]; rejected: RejectedTool[] } {
+/** Checks tools one by one: a bad one is rejected by name, and does not cost the others. */
+function checkTools(items: readonly unknown[]): { tools: ToolDefinition[]; rejected: RejectedTool[] } {
   const tools: ToolDefinition[] = [];
   const rejected: RejectedTool[] = [];
-  const texts = new Map<unknown, string>();
+  const known = new Map<unknown, string>();
   for (const item of items) {
-    const fault = faultOfTool(item);
+    const fault = findToolFault(item);
     if (fault !== undefined) {
-      rejected.push({ name: nameOf(item), reason: fault });
+      rejected.push({ name: getName(item), reason: fault });
       continue;
     }
-    const tool = tidy(item as JsonObject);
-    const text = JSON.stringify(tool);
-    // A server whose pages overlap lists the very same tool twice. A different one of that name is another matter.
-    if (texts.get(tool.name) === text) continue;
-    texts.set(tool.name, text);
+    const tool = cleanTool(item as JsonObject);
+    const json = JSON.stringify(tool);
+    // A server whose pages overlap lists the same tool twice. A different tool of that name is kept.
+    if (known.get(tool.name) === json) continue;
+    known.set(tool.name, json);
     tools.push(tool);
   }
   return { tools, rejected };
 }
 
-function faultOfTool(item: unknown): string | undefined {
+function findToolFault(item: unknown): string | undefined {
   if (!isJsonObject(item)) return "it is not an object";
   const { name, inputSchema, description } = item;
   if (typeof name !== "string" || name === "") return "it has no name";
   if (!isJsonObject(inputSchema)) return "its inputSchema is not an object";
   if (typeof (description ?? "") !== "string") return "its description is not a string";
-  const fault = faultOf(item);
+  const fault = findJsonFault(item);
   if (fault)
     return fault.code === "FORBIDDEN_KEY" ? "it holds a key that is not allowed" : "it is nested too deep";
   return undefined;
 }
 
-function nameOf(item: unknown): string {
+function getName(item: unknown): string {
   const name = isJsonObject(item) ? item["name"] : undefined;
   return typeof name === "string" ? name : "";
 }
 
-/** Leaves out what is not of its type, and the `null` that some write for nothing. */
-function tidy(item: JsonObject): ToolDefinition {
+/** Removes fields of the wrong type, and the `null` that some servers write for an absent field. */
+function cleanTool(item: JsonObject): ToolDefinition {
   const result = { ...item };
   for (const key of ["title", "description"]) if (typeof result[key] !== "string") delete result[key];
   for (const key of ["outputSchema", "annotations"]) if (!isJsonObject(result[key])) delete result[key];

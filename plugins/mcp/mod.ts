@@ -5,9 +5,15 @@
  * @module
  */
 import { definePlugin, type PluginFactory } from "../../core/mod.ts";
-import type { UpstreamDriver } from "../../core/services/servers.ts";
+import {
+  CONNECT_TIMEOUT,
+  SPAWN_FAILED,
+  UPSTREAM_STALLED,
+  type UpstreamDriver,
+} from "../../core/services/servers.ts";
 import type { HttpConnection, StdioConnection } from "../../core/services/sources.ts";
 import { stateFolder } from "../lib/folders.ts";
+import { SSRF_BLOCKED } from "../lib/http/errors.ts";
 import type { OAuthSettings } from "./oauth/session.ts";
 
 /** Starts a process and speaks over its standard input and output. */
@@ -33,6 +39,7 @@ const http: UpstreamDriver = {
 export const mcp: PluginFactory<"mcp"> = definePlugin({
   name: "mcp",
   uses: [],
+  errors: { SPAWN_FAILED, CONNECT_TIMEOUT, UPSTREAM_STALLED, SSRF_BLOCKED },
   setup(gateway) {
     gateway.register("upstream", "stdio", stdio);
     gateway.register("upstream", "http", http);

@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject } from "../../core/mod.ts";
 import type { UpstreamRequestOptions } from "../../core/services/servers.ts";
+import { type MessageLevel, messageLevels } from "../lib/jsonrpc.ts";
 
 const CAPABILITIES = "io.modelcontextprotocol/clientCapabilities";
 const LOG_LEVEL = "io.modelcontextprotocol/logLevel";
@@ -52,7 +53,7 @@ export function getLogLevel({ meta, client }: Pick<UpstreamRequestOptions, "meta
 }
 
 /** Picks the capabilities of a client that servers may use. Changes of its roots are not passed on. */
-export function askable(capabilities: Readonly<JsonObject> | undefined): JsonObject {
+function askable(capabilities: Readonly<JsonObject> | undefined): JsonObject {
   const { elicitation, sampling, roots } = capabilities ?? {};
   return {
     ...(isJsonObject(elicitation) && { elicitation }),
@@ -60,8 +61,6 @@ export function askable(capabilities: Readonly<JsonObject> | undefined): JsonObj
     ...(isJsonObject(roots) && { roots: {} }),
   };
 }
-
-const levels = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 
 /**
  * Keeps the log level of a legacy server at the lowest that any client wants: all clients share the connection, and each
@@ -72,7 +71,7 @@ export function createLogLevel(
 ): (level: unknown) => Promise<void> {
   let current: number | undefined;
   return async (level) => {
-    const wanted = levels.indexOf(String(level));
+    const wanted = messageLevels.indexOf(String(level) as MessageLevel);
     if (wanted < 0 || (current !== undefined && current <= wanted)) return;
     const before = current;
     current = wanted;

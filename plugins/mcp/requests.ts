@@ -1,8 +1,15 @@
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
+import { LONGEST_TIMER_MS } from "../../core/hooks.ts";
 import { type GatewayError, isJsonObject, type JsonObject, type Progress } from "../../core/mod.ts";
 import type { Client } from "../../core/services/clients.ts";
 import type { UpstreamCallOptions } from "../../core/services/servers.ts";
-import { answeredWith, connectionEnded, type RpcError, requestError, requestTimeout } from "./errors.ts";
+import {
+  connectionEnded,
+  type RpcErrorObject,
+  requestError,
+  requestTimeout,
+  toAnswerError,
+} from "./errors.ts";
 import type { McpTransport } from "./session.ts";
 
 /** Dependencies of the requests of one connection. */
@@ -58,8 +65,6 @@ export interface Requests {
 
 /** Far above the ids of the SDK's client, and still within 32 bits, which some servers allow for an id. */
 const FIRST_ID = 1_000_000_000;
-/** The longest delay of a timer; a request with such a limit needs no timer. */
-const LONGEST_MS = 2 ** 31 - 1;
 /**
  * A server may go on with a request that was given up, and ask questions that belong to it. For so long no other client
  * is taken for the one it asks, unless it answers before.
@@ -112,7 +117,7 @@ export function createRequests(options: RequestsOptions): Requests {
       const request = pending.get(message.id);
       if (!request) return abandoned.delete(message.id);
       if ("result" in message && isJsonObject(message.result)) request.answer(message.result);
-      else request.fail(answeredWith((message as { error: RpcError }).error));
+      else request.fail(toAnswerError((message as { error: RpcErrorObject }).error));
       return true;
     },
     find(id) {
@@ -171,7 +176,7 @@ class McpRequest implements OpenRequest {
     this.#resolve = resolve;
     this.#reject = reject;
     this.options.cancellation?.onCancel(() => this.#cancel());
-    if (timeoutMs >= LONGEST_MS) return;
+    if (timeoutMs >= LONGEST_TIMER_MS) return;
     const error = (): GatewayError => requestTimeout(connection.name, limitMs);
     this.#timer = setTimeout(() => this.#giveUp(error(), "It took too long."), Math.ceil(timeoutMs));
   }

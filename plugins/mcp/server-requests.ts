@@ -2,11 +2,11 @@ import type { JSONRPCMessage, RequestId } from "@modelcontextprotocol/client";
 import { GatewayError, isJsonObject, type JsonObject } from "../../core/mod.ts";
 import type { Client } from "../../core/services/clients.ts";
 import { QUESTION_REFUSED } from "../../core/services/servers.ts";
-import { faultOf } from "../lib/json.ts";
+import { findJsonFault } from "../lib/json.ts";
 import type { OpenRequest, Requests } from "./requests.ts";
 
 /** Dependencies of the requests that a server makes. */
-export interface ServerRequestsOptions {
+interface ServerRequestsOptions {
   /** The name of the server, for messages. */
   readonly name: string;
   /** The capabilities that the server was told of; empty in the modern protocol, where servers make no requests. */
@@ -15,12 +15,6 @@ export interface ServerRequestsOptions {
   /** Sends an answer to the server. */
   readonly send: (message: JSONRPCMessage) => Promise<void>;
   readonly onResourceUpdated: (uri: string) => void;
-}
-
-/** The requests and notifications of a server. */
-export interface ServerRequests {
-  /** Takes a message that came on the stream of the request `related`; returns whether it was one for a client. */
-  receive(message: JSONRPCMessage, related: RequestId | undefined): boolean;
 }
 
 const questions: Readonly<Record<string, string>> = {
@@ -32,27 +26,29 @@ const questions: Readonly<Record<string, string>> = {
 const MAX_ELICITATIONS = 100;
 
 /**
- * Passes on what a server asks and reports while it works, to the client it works for. A user must never see a question
- * that belongs to the call of another client, so a question whose client is uncertain is refused.
+ * Creates the receiver of the requests and notifications of a server, which passes them on to the client that the server
+ * works for. A user must never see a question that belongs to the call of another client, so a question whose client is
+ * uncertain is refused. The receiver returns whether a message, which came on the stream of the request `related`, was
+ * one for a client.
  */
-export function createServerRequests(options: ServerRequestsOptions): ServerRequests {
+export function receiveServerRequests(
+  options: ServerRequestsOptions,
+): (message: JSONRPCMessage, related: RequestId | undefined) => boolean {
   const { name, capabilities, requests, send } = options;
   const asked = new Map<RequestId, AbortController>();
   const elicitations = new Map<string, Client>();
 
-  return {
-    receive(message, related) {
-      if (!("method" in message)) return false;
-      const { method } = message;
-      const params = isJsonObject(message.params) ? message.params : {};
-      if (!("id" in message)) return hear(method, params, related);
-      if (!Object.hasOwn(capabilities, questions[method] ?? "")) return false;
-      void answer(message.id, method, params, related);
-      return true;
-    },
+  return (message, related) => {
+    if (!("method" in message)) return false;
+    const { method } = message;
+    const params = isJsonObject(message.params) ? message.params : {};
+    if (!("id" in message)) return takeNotification(method, params, related);
+    if (!Object.hasOwn(capabilities, questions[method] ?? "")) return false;
+    void answer(message.id, method, params, related);
+    return true;
   };
 
-  function hear(method: string, params: JsonObject, related: RequestId | undefined): boolean {
+  function takeNotification(method: string, params: JsonObject, related: RequestId | undefined): boolean {
     if (method === "notifications/cancelled") {
       const question = asked.get(params["requestId"] as RequestId);
       question?.abort(new GatewayError("CANCELLED", "The server took its question back."));
@@ -64,13 +60,13 @@ export function createServerRequests(options: ServerRequestsOptions): ServerRequ
     }
     if (method === "notifications/elicitation/complete") {
       const id = String(params["elicitationId"]);
-      if (!faultOf(params)) elicitations.get(id)?.notify(method, withoutMeta(params));
+      if (!findJsonFault(params)) elicitations.get(id)?.notify(method, stripMeta(params));
       return elicitations.delete(id);
     }
     if (method !== "notifications/message") return false;
     // A log message is dropped rather than sent to a client that it may not belong to.
-    const request = onlyRequest(requests.find(related));
-    if (!faultOf(params)) request?.client?.notify(method, withoutMeta(params));
+    const request = findOnlyRequest(requests.find(related));
+    if (!findJsonFault(params)) request?.client?.notify(method, stripMeta(params));
     return true;
   }
 
@@ -100,24 +96,24 @@ export function createServerRequests(options: ServerRequestsOptions): ServerRequ
     params: JsonObject,
     { related, takenBack }: { readonly related: RequestId | undefined; readonly takenBack: AbortSignal },
   ): Promise<JsonObject> {
-    const fault = faultOf(params);
+    const fault = findJsonFault(params);
     if (fault) throw fault;
-    const request = recipient(name, requests.find(related));
+    const request = findRecipient(name, requests.find(related));
     const { elicitationId } = params;
     if (typeof elicitationId === "string") {
       if (elicitations.size >= MAX_ELICITATIONS) elicitations.clear();
       elicitations.set(elicitationId, request.client);
     }
     const signal = AbortSignal.any([request.over, takenBack]);
-    return request.client.ask(method, withoutMeta(params), { signal });
+    return request.client.ask(method, stripMeta(params), { signal });
   }
 }
 
 type ClientRequest = OpenRequest & { readonly client: Client };
 
-/** Finds the request that a question belongs to, where that is certain. */
-function recipient(name: string, open: readonly OpenRequest[]): ClientRequest {
-  const request = onlyRequest(open);
+/** Finds the request that a question belongs to. Throws if that is uncertain. */
+function findRecipient(name: string, open: readonly OpenRequest[]): ClientRequest {
+  const request = findOnlyRequest(open);
   if (request?.client && !request.isOver) return request as ClientRequest;
   const why =
     open.length > 1 && !request
@@ -127,7 +123,7 @@ function recipient(name: string, open: readonly OpenRequest[]): ClientRequest {
 }
 
 /** Returns a request of the client that made all of them; undefined where there are several clients. */
-function onlyRequest(open: readonly OpenRequest[]): OpenRequest | undefined {
+function findOnlyRequest(open: readonly OpenRequest[]): OpenRequest | undefined {
   const [first, ...others] = open;
   if (!others.every((other) => isSameClient(first?.client, other.client))) return undefined;
   return open.find(({ isOver }) => !isOver) ?? first;
@@ -140,7 +136,7 @@ function isSameClient(one: Client | undefined, other: Client | undefined): boole
 }
 
 /** Removes tokens that belong to the connection that a message came on. */
-function withoutMeta({ _meta, ...params }: JsonObject): JsonObject {
+function stripMeta({ _meta, ...params }: JsonObject): JsonObject {
   if (!isJsonObject(_meta)) return params;
   const { progressToken: _, "io.modelcontextprotocol/related-task": __, ...rest } = _meta;
   return Object.keys(rest).length > 0 ? { ...params, _meta: rest } : params;

@@ -6,19 +6,19 @@ import type {
   UpstreamEvents,
   UpstreamRequestOptions,
 } from "../../core/services/servers.ts";
-import { faultOf } from "../lib/json.ts";
+import { findJsonFault } from "../lib/json.ts";
 import { type McpPrior, negotiate, type Opening, toEnvelope, toInfo } from "./handshake.ts";
 import { type Capabilities, readLists } from "./lists.ts";
 import { createLogLevel, getLogLevel, toParams } from "./request-params.ts";
 import { createRequests, type RequestInit } from "./requests.ts";
-import { createServerRequests } from "./server-requests.ts";
+import { receiveServerRequests } from "./server-requests.ts";
 import { keepSubscribed, watchEach } from "./subscription.ts";
 
 export type { McpPrior } from "./handshake.ts";
 
 /** A transport of the SDK, or one of ours, which knows more. It may call `onmessage` with a {@link MessageInfo}. */
 export interface McpTransport extends Transport {
-  /** Why the connection ended; completes "because". Absent while it is open, and where no reason is known. */
+  /** Reason for the end of the connection; completes "because". Absent while it is open or if none is known. */
   readonly closeReason?: string | undefined;
   /** Whether it ends a request when the `requestSignal` that it was sent with is aborted. */
   readonly endsBySignal?: boolean | undefined;
@@ -52,7 +52,9 @@ export interface ConnectMcpOptions {
   /** Explains an error of the transport, where it has errors of its own. */
   readonly explain?: ((thrown: unknown) => GatewayError | undefined) | undefined;
   /** Returns the HTTP headers that a call of a tool needs besides the usual ones. */
-  readonly headersFor?: ((tool: string, args: JsonObject) => Record<string, string> | undefined) | undefined;
+  readonly createHeaders?:
+    | ((tool: string, args: JsonObject) => Record<string, string> | undefined)
+    | undefined;
 }
 
 /** A connection to an MCP server. */
@@ -90,7 +92,7 @@ export async function connectMcp(
   const serverCapabilities = (client.getServerCapabilities() ?? {}) as Capabilities;
   const envelope = isModern ? toEnvelope(client, options.capabilities) : undefined;
   const requests = createRequests({ name, transport, envelope, explain });
-  const serverRequests = createServerRequests({
+  const receiveFromServer = receiveServerRequests({
     name,
     capabilities: isModern ? {} : (options.capabilities ?? {}),
     requests,
@@ -99,7 +101,7 @@ export async function connectMcp(
   });
   const deliver = transport.onmessage;
   transport.onmessage = (message, extra?: MessageInfo) => {
-    if (requests.receive(message) || serverRequests.receive(message, extra?.related)) return;
+    if (requests.receive(message) || receiveFromServer(message, extra?.related)) return;
     deliver?.(message, extra);
   };
 
@@ -126,12 +128,12 @@ export async function connectMcp(
     list,
     call(tool, args, given = {}) {
       const { timeoutMs = CALL_MS } = given;
-      return inLogLevel(given, () =>
+      return withLogLevel(given, () =>
         requests.send({
           method: "tools/call",
           params: toParams({ name: tool, arguments: args }, given, isModern),
           timeoutMs,
-          headers: options.headersFor?.(tool, args),
+          headers: options.createHeaders?.(tool, args),
           options: given,
           read: toToolResult,
         }),
@@ -139,13 +141,13 @@ export async function connectMcp(
     },
     request(method, params, given = {}) {
       const { timeoutMs = CALL_MS } = given;
-      return inLogLevel(given, () =>
+      return withLogLevel(given, () =>
         requests.send({
           method,
           params: toParams(params, given, isModern),
           timeoutMs,
           options: given,
-          read: checked,
+          read: checkResult,
         }),
       );
     },
@@ -187,7 +189,7 @@ export async function connectMcp(
     return requests.send({ method, params, timeoutMs, ...more, isOwn: true, read: (result) => result });
   }
 
-  function inLogLevel<T>(given: UpstreamRequestOptions, send: () => Promise<T>): Promise<T> {
+  function withLogLevel<T>(given: UpstreamRequestOptions, send: () => Promise<T>): Promise<T> {
     const level = raiseLogLevel && getLogLevel(given);
     return level === undefined || !raiseLogLevel ? send() : raiseLogLevel(level).then(send);
   }
@@ -207,14 +209,14 @@ export async function connectMcp(
 }
 
 /** Refuses a result that reaches a prototype or is nested too deep. */
-function checked(result: JsonObject): JsonObject {
-  const fault = faultOf(result);
+function checkResult(result: JsonObject): JsonObject {
+  const fault = findJsonFault(result);
   if (fault) throw fault;
   return result;
 }
 
 /** Adds the `content` that callers count on. */
 function toToolResult(given: JsonObject): ToolResult {
-  const result = checked(given);
+  const result = checkResult(given);
   return Array.isArray(result["content"]) ? (result as JsonObject & ToolResult) : { ...result, content: [] };
 }

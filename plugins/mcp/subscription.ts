@@ -1,20 +1,19 @@
 import type { Client } from "@modelcontextprotocol/client";
+import { backoffDelay, sleep } from "../lib/backoff.ts";
 import { isAnswer } from "./errors.ts";
 
-const FIRST_WAIT_MS = 1_000;
-const LONGEST_WAIT_MS = 60_000;
-
-/** The subscription of a connection of the modern protocol. */
-export interface KeptSubscription {
-  /** Subscribes to changes of these resources, in place of those before. */
-  watch(uris: readonly string[]): Promise<void>;
-}
+const BACKOFF = { initialDelayMs: 1_000, maxDelayMs: 60_000 };
 
 /**
  * Subscribes to changes of the lists of a modern server; legacy servers report them unasked. The stream may end at any
- * time and is then opened again, until the server refuses or the signal is aborted.
+ * time and is then opened again, until the server refuses or the signal is aborted. `watch` subscribes to changes of
+ * resources, in place of those before.
  */
-export function keepSubscribed(client: Client, signal: AbortSignal, onMissed: () => void): KeptSubscription {
+export function keepSubscribed(
+  client: Client,
+  signal: AbortSignal,
+  onMissed: () => void,
+): { watch(uris: readonly string[]): Promise<void> } {
   const capabilities = client.getServerCapabilities();
   const lists = {
     ...(capabilities?.tools?.listChanged ? { toolsListChanged: true } : {}),
@@ -40,7 +39,7 @@ export function keepSubscribed(client: Client, signal: AbortSignal, onMissed: ()
     },
   };
 
-  /** Rejects where the server refuses. */
+  /** Rejects if the server refuses. */
   async function keep(filter: object, mine: AbortSignal, onOpen: () => void): Promise<void> {
     if (Object.keys(filter).length === 0) return;
     const ended = AbortSignal.any([signal, mine]);
@@ -54,8 +53,8 @@ export function keepSubscribed(client: Client, signal: AbortSignal, onMissed: ()
       } catch (thrown) {
         if (isAnswer(thrown)) throw thrown;
       }
-      if (performance.now() - openedAt > LONGEST_WAIT_MS) failures = 0;
-      await pause(Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** failures), ended);
+      if (performance.now() - openedAt > BACKOFF.maxDelayMs) failures = 0;
+      await sleep(backoffDelay(failures, BACKOFF), ended, false).catch(() => {});
     }
   }
 }
@@ -77,18 +76,4 @@ export async function watchEach(
     await send("resources/subscribe", uri);
     watched.add(uri);
   }
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => {
-    const done = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", done);
-      resolve();
-    };
-    const timer = setTimeout(done, ms);
-    timer.unref?.();
-    signal.addEventListener("abort", done);
-  });
 }

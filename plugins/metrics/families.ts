@@ -1,49 +1,33 @@
-/** One value of a gauge, read when metrics are collected. */
-export interface GaugeValue {
-  readonly labels?: Readonly<Record<string, string>>;
-  readonly value: number;
-}
-
-/** A counter by labels. */
-export interface Counter {
-  add(labels: readonly string[], by?: number): void;
-}
-
-/** A histogram by labels. */
-export interface Histogram {
-  observe(labels: readonly string[], value: number): void;
-}
-
-/** Name and help text of a metric family. */
-export interface FamilyInfo {
+/** Name and help string of a metric family. */
+interface FamilyInfo {
   readonly name: string;
   readonly help: string;
 }
 
-/** Name, help text and label names of a metric family. */
-export interface LabelledFamily extends FamilyInfo {
+interface LabeledFamily extends FamilyInfo {
   readonly labels: readonly string[];
 }
 
 /** The metric families of one gateway. */
 export interface Families {
-  counter(info: LabelledFamily): Counter;
-  histogram(info: LabelledFamily & { readonly buckets: readonly number[] }): Histogram;
+  counter(info: LabeledFamily): { add(labels: readonly string[], by?: number): void };
+  histogram(info: LabeledFamily & { readonly buckets: readonly number[] }): {
+    observe(labels: readonly string[], value: number): void;
+  };
   /** Adds a family whose values are read when metrics are collected. */
-  gauge(info: FamilyInfo & { readonly type: "gauge" | "counter"; read(): readonly GaugeValue[] }): void;
+  gauge(
+    info: FamilyInfo & {
+      readonly type: "gauge" | "counter";
+      read(): readonly { readonly labels?: Readonly<Record<string, string>>; readonly value: number }[];
+    },
+  ): void;
   /** Formats all families for Prometheus. */
   text(): string;
 }
 
-interface Kept<T> {
-  of(labels: readonly string[]): T;
+interface Series<T> {
+  get(labels: readonly string[]): T;
   entries(): Iterable<readonly [labels: readonly string[], value: T]>;
-}
-
-interface Buckets {
-  readonly counts: number[];
-  sum: number;
-  count: number;
 }
 
 /** The label of all new series once a family is full. */
@@ -65,38 +49,44 @@ export function createFamilies(maxSeries: number): Families {
 
   return {
     counter(info) {
-      const kept = keep(maxSeries, () => ({ value: 0 }));
+      const series = createSeries(maxSeries, () => ({ value: 0 }));
       add(info, "counter", () =>
-        [...kept.entries()].map(([labels, { value }]) => line(info.name, pairs(info.labels, labels), value)),
+        [...series.entries()].map(([labels, { value }]) =>
+          formatLine(info.name, toLabels(info.labels, labels), value),
+        ),
       );
       return {
         add(labels, by = 1) {
-          kept.of(labels).value += by;
+          series.get(labels).value += by;
         },
       };
     },
     histogram(info) {
       const { name, buckets } = info;
-      const kept = keep(maxSeries, (): Buckets => ({ counts: buckets.map(() => 0), sum: 0, count: 0 }));
+      const series = createSeries(maxSeries, (): { counts: number[]; sum: number; count: number } => ({
+        counts: buckets.map(() => 0),
+        sum: 0,
+        count: 0,
+      }));
       add(info, "histogram", () =>
-        [...kept.entries()].flatMap(([labels, { counts, sum, count }]) => {
-          const own = pairs(info.labels, labels);
+        [...series.entries()].flatMap(([labels, { counts, sum, count }]) => {
+          const own = toLabels(info.labels, labels);
           let below = 0;
           const lines = buckets.map((edge, index) => {
             below += counts[index] ?? 0;
-            return line(`${name}_bucket`, { ...own, le: String(edge) }, below);
+            return formatLine(`${name}_bucket`, { ...own, le: String(edge) }, below);
           });
           return [
             ...lines,
-            line(`${name}_bucket`, { ...own, le: "+Inf" }, count),
-            line(`${name}_sum`, own, sum),
-            line(`${name}_count`, own, count),
+            formatLine(`${name}_bucket`, { ...own, le: "+Inf" }, count),
+            formatLine(`${name}_sum`, own, sum),
+            formatLine(`${name}_count`, own, count),
           ];
         }),
       );
       return {
         observe(labels, value) {
-          const one = kept.of(labels);
+          const one = series.get(labels);
           const at = buckets.findIndex((edge) => value <= edge);
           if (at >= 0) one.counts[at] = (one.counts[at] ?? 0) + 1;
           one.sum += value;
@@ -108,21 +98,21 @@ export function createFamilies(maxSeries: number): Families {
       add(info, type, () =>
         read()
           .slice(0, maxSeries)
-          .map(({ labels = {}, value }) => line(info.name, labels, value)),
+          .map(({ labels = {}, value }) => formatLine(info.name, labels, value)),
       );
     },
     text: () => `${families.flatMap((lines) => lines()).join("\n")}\n`,
   };
 }
 
-function keep<T>(most: number, make: () => T): Kept<T> {
+function createSeries<T>(max: number, make: () => T): Series<T> {
   const all = new Map<string, readonly [labels: readonly string[], value: T]>();
   return {
-    of(given) {
+    get(given) {
       const key = given.join("\u0000");
       const known = all.get(key);
       if (known) return known[1];
-      const isFull = all.size >= most - 1;
+      const isFull = all.size >= max - 1;
       const labels = isFull ? given.map(() => OTHER) : given;
       const place = isFull ? labels.join("\u0000") : key;
       const entry = all.get(place) ?? ([labels, make()] as const);
@@ -133,17 +123,17 @@ function keep<T>(most: number, make: () => T): Kept<T> {
   };
 }
 
-function pairs(names: readonly string[], values: readonly string[]): Record<string, string> {
+function toLabels(names: readonly string[], values: readonly string[]): Record<string, string> {
   return Object.fromEntries(names.map((name, index) => [name, values[index] ?? ""]));
 }
 
-function line(name: string, labels: Readonly<Record<string, string>>, value: number): string {
-  const written = Object.entries(labels).map(([key, text]) => `${key}="${escaped(text)}"`);
+function formatLine(name: string, labels: Readonly<Record<string, string>>, value: number): string {
+  const written = Object.entries(labels).map(([key, text]) => `${key}="${escapeLabel(text)}"`);
   return `${name}${written.length > 0 ? `{${written.join(",")}}` : ""} ${Number.isFinite(value) ? value : "NaN"}`;
 }
 
 /** Escapes a label value for the format, and removes control characters. */
-function escaped(text: string): string {
+function escapeLabel(text: string): string {
   return text
     .slice(0, MAX_LABEL)
     .replaceAll("\\", "\\\\")

@@ -4,7 +4,7 @@ import { type OpenApiDocument, plainText, toText } from "./document.ts";
 import type { AdapterOptions, Credential } from "./options.ts";
 
 /** Sources of the facts about an adapter. */
-export interface AdapterFacts {
+interface AdapterFacts {
   readonly id: string;
   readonly document?: OpenApiDocument | undefined;
   /** Overlays; earlier ones take precedence. */
@@ -22,29 +22,29 @@ export function describeAdapter(facts: AdapterFacts): Adapter {
   const root: JsonObject = document?.root ?? {};
   const info = isJsonObject(root["info"]) ? root["info"] : {};
   const extension = [root["x-adapter"], info["x-adapter"]].find(isJsonObject) ?? {};
-  const told = <Key extends keyof Overlay>(
+  const find = <Key extends keyof Overlay>(
     key: Key,
-    isFit: (value: unknown) => boolean,
+    isValid: (value: unknown) => boolean,
   ): Overlay[Key] | undefined =>
-    [...facts.overlays, extension as Overlay].map((one) => one?.[key]).find(isFit);
-  const text = (key: keyof Overlay): string | undefined =>
-    toText(told(key, (value) => toText(value) !== undefined));
+    [...facts.overlays, extension as Overlay].map((one) => one?.[key]).find(isValid);
+  const string = (key: keyof Overlay): string | undefined =>
+    toText(find(key, (value) => toText(value) !== undefined));
   const list = (key: keyof Overlay): string[] => {
-    const value = told(key, Array.isArray);
+    const value = find(key, Array.isArray);
     return Array.isArray(value) ? value.filter((one) => typeof one === "string") : [];
   };
-  const errors = told("errors", Array.isArray) ?? [];
+  const errors = find("errors", Array.isArray) ?? [];
   return {
     id,
-    name: text("name") ?? plainText(info["title"], 100) ?? id,
-    description: text("description") ?? plainText(info["description"] ?? info["summary"], 300) ?? "",
-    category: text("category") ?? firstString(info["x-apisguru-categories"]) ?? "general",
+    name: string("name") ?? plainText(info["title"], 100) ?? id,
+    description: string("description") ?? plainText(info["description"] ?? info["summary"], 300) ?? "",
+    category: string("category") ?? firstString(info["x-apisguru-categories"]) ?? "general",
     capabilities: list("capabilities"),
     countries: list("countries"),
     currencies: list("currencies"),
     authType: facts.authType,
     envVar: facts.envVar,
-    documentation: text("documentation") ?? toLink(root["externalDocs"]) ?? toLink(info["contact"]),
+    documentation: string("documentation") ?? toLink(root["externalDocs"]) ?? toLink(info["contact"]),
     // Operations that the document no longer has are left out.
     commonOperations: list("commonOperations")
       .map((name) => (name.startsWith(`${id}:`) ? name.slice(id.length + 1) : name))
@@ -52,12 +52,12 @@ export function describeAdapter(facts: AdapterFacts): Adapter {
       .map((name) => `${id}:${name}`),
     errors: errors.filter(isKnownError),
     bestPractices: list("bestPractices"),
-    webhooks: text("webhooks"),
+    webhooks: string("webhooks"),
     ...(problem !== undefined && { problem }),
   };
 }
 
-/** The variable that holds the credential of an adapter, where there is one. */
+/** Finds the environment variable that holds the credential of an adapter. */
 export function findEnvVar(
   credentials: readonly Credential[],
   overlays: readonly (Overlay | undefined)[],
@@ -68,7 +68,7 @@ export function findEnvVar(
   return [...own, ...overlays.map((overlay) => overlay?.envVar)].find((name) => name !== undefined);
 }
 
-/** The credentials that the config names or, where it names none, the one that is known for the adapter. */
+/** Finds the credentials in the config or, if there are none, the known one of the adapter. */
 export function findCredentials(
   { auth }: Pick<AdapterOptions, "auth">,
   overlays: readonly (Overlay | undefined)[],

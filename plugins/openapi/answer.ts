@@ -4,12 +4,12 @@ import { type ContentBlock, GatewayError, type ToolResult } from "../../core/mod
 import { httpStatusMeta } from "../../core/services/adapters.ts";
 import { RATE_LIMITED, resultMeta } from "../../core/services/policy.ts";
 import type { HttpResult } from "../lib/http/client.ts";
-import { faultOf } from "../lib/json.ts";
+import { findJsonFault } from "../lib/json.ts";
 
-/** No API may ask for more patience than this. */
-const LONGEST_WAIT_SECONDS = 86_400;
+/** The longest delay that an API can ask for. */
+const MAX_DELAY_SECONDS = 86_400;
 
-/** Converts a response to a tool result. Throws `RATE_LIMITED` if the API was asked too often. */
+/** Converts a response to a tool result. Throws `RATE_LIMITED` if the API was called too often. */
 export function toResult(answer: HttpResult, tool: string, uri: string): ToolResult {
   const { status, headers, isAfterwards = false } = answer;
   if (status === 429) throw rateLimited(headers["retry-after"], tool, isAfterwards);
@@ -23,11 +23,11 @@ export function toResult(answer: HttpResult, tool: string, uri: string): ToolRes
   }
   const location =
     headers["location"] === undefined ? {} : { location: findLocation(headers["location"], uri) };
-  const said = blocks[0]?.["text"];
+  const message = blocks[0]?.["text"];
   const text = `HTTP ${status} ${STATUS_CODES[status] ?? ""}`.trimEnd();
   return {
-    content: [{ type: "text", text: said === undefined ? text : `${text}\n${String(said)}` }],
-    structuredContent: { status, ...location, body: value ?? said ?? null },
+    content: [{ type: "text", text: message === undefined ? text : `${text}\n${String(message)}` }],
+    structuredContent: { status, ...location, body: value ?? message ?? null },
     isError: true,
     ...meta,
   };
@@ -42,7 +42,7 @@ function findLocation(location: string, base: string): string {
 
 interface Content {
   readonly blocks: readonly ContentBlock[];
-  /** Parses a JSON response. */
+  /** Parsed JSON. */
   readonly value?: unknown;
 }
 
@@ -75,7 +75,7 @@ function parseJson(body: Buffer): Content | undefined {
   } catch {
     return undefined;
   }
-  const fault = faultOf(value);
+  const fault = findJsonFault(value);
   if (fault) throw new GatewayError(fault.kind, fault.message, { data: { ...fault.data, sent: true } });
   return { blocks: [{ type: "text", text }], value };
 }
@@ -95,21 +95,20 @@ function decodeText(body: Buffer): string | undefined {
 }
 
 function rateLimited(header: string | undefined, tool: string, sent: boolean): GatewayError {
-  const seconds = retryAfter(header);
+  const seconds = parseRetryAfter(header);
   const wait = seconds === undefined ? "later" : `in ${seconds} seconds`;
   return new GatewayError(
     RATE_LIMITED,
-    `The API behind "${tool}" was asked too often. It may be asked again ${wait}.`,
-    // Where it was turned away nothing was done, as if it had not been sent. Where only the question how it went was
-    // asked too often, it was.
+    `The API behind "${tool}" was called too often. It may be called again ${wait}.`,
+    // A request that was turned away counts as not sent. One whose outcome was asked for too often was sent.
     { data: { status: 429, sent, ...(seconds !== undefined && { retry_after: seconds }) } },
   );
 }
 
-/** Seconds to wait, from a number of them or a date; between none and a day. */
-export function retryAfter(header: string | undefined, now: number = Date.now()): number | undefined {
+/** Parses a delay in seconds, from a number or a date; between none and a day. */
+export function parseRetryAfter(header: string | undefined, now: number = Date.now()): number | undefined {
   const text = header?.trim() ?? "";
   if (text === "") return undefined;
   const seconds = /^-?\d{1,15}(\.\d+)?$/.test(text) ? Number(text) : (Date.parse(text) - now) / 1000;
-  return Number.isNaN(seconds) ? undefined : Math.min(Math.max(Math.ceil(seconds), 0), LONGEST_WAIT_SECONDS);
+  return Number.isNaN(seconds) ? undefined : Math.min(Math.max(Math.ceil(seconds), 0), MAX_DELAY_SECONDS);
 }

@@ -18,23 +18,23 @@ interface Size {
 }
 
 /**
- * Completes the schema of an operation: brings what it refers to under `$defs`, the nearest first, as far as there is
- * room. What is further away is only named, and what would hold itself is named where it would do so.
+ * Completes the schema of an operation with its definitions under `$defs`, the nearest first, up to the limit. A
+ * definition beyond the limit, and one that contains itself, is replaced by its name.
  */
-export function assemble(root: JsonObject, schemas: Schemas): JsonObject {
+export function addDefinitions(root: JsonObject, schemas: Schemas): JsonObject {
   const whole = { nodes: MAX_NODES - 50, levels: MAX_LEVELS, characters: MAX_CHARACTERS };
-  const fitted = within(root, whole);
-  const left = sizeOf(fitted);
+  const fitted = shrink(root, whole);
+  const left = measure(fitted);
   const definitions = new Map<string, JsonObject>();
   for (let queue = findRefs(fitted); queue.length > 0; ) {
     const found: string[] = [];
     for (const name of queue) {
       if (definitions.has(name)) continue;
-      const definition = fittedDefinition(schemas.definition(name));
-      const { nodes, characters } = sizeOf(definition);
+      const definition = fitDefinition(schemas.definition(name));
+      const { nodes, characters } = measure(definition);
       const hasRoom = left.nodes + nodes <= MAX_NODES - 50 && left.characters + characters <= MAX_CHARACTERS;
-      const taken = hasRoom ? definition : named(name, definition);
-      const size = hasRoom ? { nodes, characters } : sizeOf(taken);
+      const taken = hasRoom ? definition : createPlaceholder(name, definition);
+      const size = hasRoom ? { nodes, characters } : measure(taken);
       left.nodes += size.nodes;
       left.characters += size.characters;
       definitions.set(name, taken);
@@ -43,46 +43,46 @@ export function assemble(root: JsonObject, schemas: Schemas): JsonObject {
     queue = found;
   }
   if (definitions.size === 0) return fitted;
-  return { ...fitted, $defs: withoutCycles(definitions) };
+  return { ...fitted, $defs: removeCycles(definitions) };
 }
 
 const fittedDefinitions = new WeakMap<JsonObject, JsonObject>();
 
-function fittedDefinition(definition: JsonObject): JsonObject {
+function fitDefinition(definition: JsonObject): JsonObject {
   let known = fittedDefinitions.get(definition);
   if (!known) {
-    known = within(definition, DEFINITION);
+    known = shrink(definition, DEFINITION);
     fittedDefinitions.set(definition, known);
   }
   return known;
 }
 
-/** The schema itself if it is small enough; else one that says less of what is deep inside. */
-function within(schema: JsonObject, limit: Size): JsonObject {
+/** Returns a schema that is small enough unchanged, and any other without its deepest parts. */
+function shrink(schema: JsonObject, limit: Size): JsonObject {
   for (const depth of [Number.POSITIVE_INFINITY, 8, 6, 5, 4, 3, 2]) {
-    const candidate = depth === Number.POSITIVE_INFINITY ? schema : pruned(schema, depth);
-    const { nodes, levels, characters } = sizeOf(candidate);
+    const candidate = depth === Number.POSITIVE_INFINITY ? schema : prune(schema, depth);
+    const { nodes, levels, characters } = measure(candidate);
     if (nodes <= limit.nodes && levels <= limit.levels && characters <= limit.characters) return candidate;
   }
-  return { ...schema, properties: mapped(schema["properties"], () => ({})) };
+  return { ...schema, properties: mapProperties(schema["properties"], () => ({})) };
 }
 
-function pruned(schema: unknown, depth: number): unknown & JsonObject {
+function prune(schema: unknown, depth: number): unknown & JsonObject {
   if (!isJsonObject(schema)) return schema as JsonObject;
   const result: JsonObject = {};
   for (const [word, inner] of Object.entries(schema)) {
     if (word === "properties") {
-      if (depth > 1) result[word] = mapped(inner, (property) => pruned(property, depth - 1));
+      if (depth > 1) result[word] = mapProperties(inner, (property) => prune(property, depth - 1));
     } else if (word === "anyOf" || word === "allOf" || word === "prefixItems") {
-      if (depth > 1) result[word] = (inner as unknown[]).map((part) => pruned(part, depth - 1));
+      if (depth > 1) result[word] = (inner as unknown[]).map((part) => prune(part, depth - 1));
     } else if (word === "items" || word === "additionalProperties") {
-      if (depth > 1) result[word] = pruned(inner, depth - 1);
+      if (depth > 1) result[word] = prune(inner, depth - 1);
     } else if (word !== "required" || depth > 1) result[word] = inner;
   }
   return result;
 }
 
-function mapped(properties: unknown, change: (property: unknown) => unknown): JsonObject {
+function mapProperties(properties: unknown, change: (property: unknown) => unknown): JsonObject {
   return Object.fromEntries(
     Object.entries((properties ?? {}) as JsonObject).map(([name, property]) => [name, change(property)]),
   );
@@ -91,7 +91,7 @@ function mapped(properties: unknown, change: (property: unknown) => unknown): Js
 const sizes = new WeakMap<JsonObject, Size>();
 
 /** Counts nodes as the validator of arguments does. */
-function sizeOf(schema: JsonObject): Size {
+function measure(schema: JsonObject): Size {
   const known = sizes.get(schema);
   if (known) return { ...known };
   const size: Size = { nodes: 0, levels: 0, characters: 0 };
@@ -119,38 +119,36 @@ function findRefs(schema: JsonObject): readonly string[] {
   let known = refs.get(schema);
   if (!known) {
     const found = new Set<string>();
-    eachRef(schema, (ref) => {
-      found.add(ref);
-    });
+    forEachRef(schema, (ref) => found.add(ref));
     known = [...found];
     refs.set(schema, known);
   }
   return known;
 }
 
-function eachRef(value: unknown, visit: (name: string) => void, isNamed = false): void {
-  if (Array.isArray(value)) for (const item of value) eachRef(item, visit);
+function forEachRef(value: unknown, visit: (name: string) => unknown, isNamed = false): void {
+  if (Array.isArray(value)) for (const item of value) forEachRef(item, visit);
   if (!isJsonObject(value)) return;
-  if (!isNamed && typeof value["$ref"] === "string") visit(nameIn(value["$ref"]));
+  if (!isNamed && typeof value["$ref"] === "string") visit(toDefinitionName(value["$ref"]));
   for (const [key, inner] of Object.entries(value)) {
     if (typeof inner === "object" && (isNamed || !DATA.has(key))) {
-      eachRef(inner, visit, !isNamed && NAMED.has(key));
+      forEachRef(inner, visit, !isNamed && NAMED.has(key));
     }
   }
 }
 
-function nameIn(ref: string): string {
+function toDefinitionName(ref: string): string {
   return ref.slice("#/$defs/".length);
 }
 
 /** Schema that takes the place of one there is no room for. */
-function named(name: string, schema: JsonObject): JsonObject {
+function createPlaceholder(name: string, schema: JsonObject): JsonObject {
   const { type, description } = schema;
   return { ...(type !== undefined && { type }), description: description ?? `What the API calls ${name}.` };
 }
 
-/** Refers to a definition that contains itself by name only. */
-function withoutCycles(definitions: ReadonlyMap<string, JsonObject>): JsonObject {
+/** Replaces references of a definition to itself by its name. */
+function removeCycles(definitions: ReadonlyMap<string, JsonObject>): JsonObject {
   const done = new Map<string, JsonObject>();
   const path = new Set<string>();
   for (const name of definitions.keys()) visit(name);
@@ -173,9 +171,15 @@ function withoutCycles(definitions: ReadonlyMap<string, JsonObject>): JsonObject
     if (Array.isArray(value)) return value.map((item) => cut(item, back));
     if (!isJsonObject(value)) return value;
     const ref = isNamed ? undefined : value["$ref"];
-    if (typeof ref === "string" && back.has(nameIn(ref))) {
+    if (typeof ref === "string" && back.has(toDefinitionName(ref))) {
       const { $ref: _, ...rest } = value;
-      return { ...named(nameIn(ref), { ...definitions.get(nameIn(ref)), description: undefined }), ...rest };
+      return {
+        ...createPlaceholder(toDefinitionName(ref), {
+          ...definitions.get(toDefinitionName(ref)),
+          description: undefined,
+        }),
+        ...rest,
+      };
     }
     return Object.fromEntries(
       Object.entries(value).map(([key, inner]) => [

@@ -1,21 +1,27 @@
 import { isJsonObject, type JsonObject } from "../../core/mod.ts";
-import { type FoundOperation, follow, type OpenApiDocument, toEntries, toText } from "./document.ts";
-import { findExample } from "./example.ts";
-import { mergedObject } from "./merge.ts";
+import {
+  type FoundOperation,
+  findExample,
+  follow,
+  type OpenApiDocument,
+  toEntries,
+  toText,
+} from "./document.ts";
+import { mergeAllOf } from "./merge.ts";
 import { type ParameterEncoding, toEncoding, toLegacyEncoding, toLegacySchema } from "./parameters.ts";
 import { isFile, isReadOnly } from "./schema.ts";
 
 /** Encoding of a request body. */
-export type BodyKind = "json" | "form" | "multipart" | "raw";
+type BodyKind = "json" | "form" | "multipart" | "raw";
 
 /** One property of a body. */
 export interface BodyField {
   readonly name: string;
   readonly required: boolean;
-  /** In the words of the document. */
+  /** As in the document. */
   readonly schema: JsonObject;
   /** Encoding in a form, if the document has one. */
-  readonly writing?: ParameterEncoding | undefined;
+  readonly encoding?: ParameterEncoding | undefined;
   /** Content type of a part of a multipart body. */
   readonly contentType?: string | undefined;
   /** Whether its value is the content of a file. */
@@ -28,7 +34,7 @@ export interface Body {
   readonly contentType: string;
   readonly required: boolean;
   readonly description?: string | undefined;
-  /** Its properties, where it is an object whose properties are known. */
+  /** Its properties, if it is an object with known properties. */
   readonly fields?: readonly BodyField[] | undefined;
   /** Schema of further properties, if the document allows any. */
   readonly others?: unknown;
@@ -39,22 +45,22 @@ export interface Body {
 }
 
 /** Reads the body of an operation, if there is one. */
-export function readBody(
+export function parseBody(
   document: OpenApiDocument,
   { operation }: FoundOperation,
   raw: readonly JsonObject[],
 ): Body | undefined {
-  if (document.version === "2.0") return oldBody(document, operation, raw);
+  if (document.version === "2.0") return parseLegacyBody(document, operation, raw);
   const { root } = document;
   const body = follow(root, operation["requestBody"]);
   if (!isJsonObject(body)) return undefined;
-  const [type, given] = chosen(toEntries(body["content"]));
+  const [type, given] = chooseMedia(toEntries(body["content"]));
   const media = isJsonObject(given) ? given : {};
   const encoding = isJsonObject(media["encoding"]) ? media["encoding"] : {};
-  return made(root, {
+  return toBody(root, {
     kind: toBodyKind(type),
     contentType: /[*]/.test(type) ? "application/json" : type,
-    required: isNeeded(root, body["required"], media["schema"]),
+    required: isRequired(root, body["required"], media["schema"]),
     description: toText(body["description"]),
     schema: isJsonObject(media["schema"]) ? media["schema"] : {},
     encoding,
@@ -63,17 +69,17 @@ export function readBody(
 }
 
 /**
- * A body may be left out unless a document says otherwise, and most leave that word out even where a request
- * without a body makes no sense: a schema with fields that are required says what was meant.
+ * A body is optional unless a document sets `required`, and most do not set it even if a request without a body makes no
+ * sense: required fields of the schema mean that the body is required.
  */
-function isNeeded(root: JsonObject, said: unknown, schema: unknown): boolean {
-  if (typeof said === "boolean") return said;
+function isRequired(root: JsonObject, declared: unknown, schema: unknown): boolean {
+  if (typeof declared === "boolean") return declared;
   const target = follow(root, schema);
   const required = isJsonObject(target) ? target["required"] : undefined;
   return Array.isArray(required) && required.length > 0;
 }
 
-function oldBody(
+function parseLegacyBody(
   { root }: OpenApiDocument,
   operation: JsonObject,
   raw: readonly JsonObject[],
@@ -83,8 +89,8 @@ function oldBody(
     .filter((type) => typeof type === "string");
   const whole = raw.find((parameter) => parameter["in"] === "body");
   if (whole) {
-    const [type] = chosen(consumes.map((name) => [name, undefined]));
-    return made(root, {
+    const [type] = chooseMedia(consumes.map((name) => [name, undefined]));
+    return toBody(root, {
       kind: toBodyKind(type),
       contentType: type,
       required: whole["required"] === true,
@@ -107,20 +113,20 @@ function oldBody(
       name: String(parameter["name"]),
       required: parameter["required"] === true,
       schema: { ...toLegacySchema(parameter), description: parameter["description"] },
-      writing: toLegacyEncoding(parameter, "query"),
+      encoding: toLegacyEncoding(parameter, "query"),
       isFile: parameter["type"] === "file",
     })),
   };
 }
 
-interface Found extends Omit<Body, "fields" | "others" | "isFile"> {
+interface RawBody extends Omit<Body, "fields" | "others" | "isFile"> {
   readonly encoding: JsonObject;
 }
 
-function made(root: JsonObject, { encoding, ...body }: Found): Body {
+function toBody(root: JsonObject, { encoding, ...body }: RawBody): Body {
   const target = follow(root, body.schema);
   const node = isJsonObject(target) ? target : {};
-  const whole = Array.isArray(node["allOf"]) ? (mergedObject(root, node) ?? node) : node;
+  const whole = Array.isArray(node["allOf"]) ? (mergeAllOf(root, node) ?? node) : node;
   const isWhole = body.kind === "raw" || !isFlat(root, whole);
   if (isWhole) return { ...body, isFile: body.kind === "raw" && isFile(node) };
   const required = Array.isArray(whole["required"]) ? whole["required"] : [];
@@ -128,14 +134,17 @@ function made(root: JsonObject, { encoding, ...body }: Found): Body {
     if (isReadOnly(root, given)) return [];
     const schema = isJsonObject(given) ? given : {};
     const resolved = follow(root, given);
-    const said = isJsonObject(encoding[name]) ? encoding[name] : undefined;
+    const declared = isJsonObject(encoding[name]) ? encoding[name] : undefined;
     return [
       {
         name,
         required: required.includes(name),
         schema,
-        writing: said && ("style" in said || "explode" in said) ? toEncoding(said, "query") : undefined,
-        contentType: toText(said?.["contentType"]),
+        encoding:
+          declared && ("style" in declared || "explode" in declared)
+            ? toEncoding(declared, "query")
+            : undefined,
+        contentType: toText(declared?.["contentType"]),
         isFile: holdsFile(root, resolved),
       },
     ];
@@ -180,8 +189,10 @@ const PREFERRED: readonly RegExp[] = [
   /^multipart\/form-data\b/i,
 ];
 
-/** Of several media types the one that can be written best. */
-function chosen<Media>(all: readonly (readonly [string, Media])[]): readonly [string, Media | undefined] {
+/** Chooses the media type that is encoded best. */
+function chooseMedia<Media>(
+  all: readonly (readonly [string, Media])[],
+): readonly [string, Media | undefined] {
   for (const pattern of PREFERRED) {
     const fitting = all.find(([type]) => pattern.test(type));
     if (fitting) return fitting;

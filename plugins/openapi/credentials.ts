@@ -5,8 +5,8 @@ import type { Credential } from "./options.ts";
 import type { Proof } from "./request.ts";
 import type { Alternative, Scheme } from "./security.ts";
 
-/** Asks for a token with the credentials of a client. */
-export type AskToken = (request: TokenRequest) => Promise<string>;
+/** Requests a token with client credentials. */
+export type FetchToken = (request: TokenRequest) => Promise<string>;
 
 /** Arguments of a token request. */
 export interface TokenRequest {
@@ -18,12 +18,12 @@ export interface TokenRequest {
 }
 
 /** Context of the credentials of a request. */
-export interface CredentialContext {
+interface CredentialContext {
   readonly adapter: string;
   readonly credentials: readonly Credential[];
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Absent where nothing is sent: then no variable needs to be set either. */
-  readonly askToken?: AskToken | undefined;
+  /** Absent in a dry run, which needs no environment variables. */
+  readonly fetchToken?: FetchToken | undefined;
 }
 
 /** Placeholder of a credential in a dry run. Plain characters only, as in the header that it stands for. */
@@ -34,21 +34,21 @@ export async function collectProofs(
   security: readonly Alternative[] | undefined,
   context: CredentialContext,
 ): Promise<Proof[]> {
-  const pairs = chosenPairs(security, context.credentials);
+  const pairs = choosePairs(security, context.credentials);
   const proofs: Proof[] = [];
   for (const [scheme, credential] of pairs) proofs.push(await toProof(scheme, credential, context));
   return proofs;
 }
 
-/** The first way for which there is every credential. Where the document says nothing, what the config says is used. */
-function chosenPairs(
+/** Chooses the first alternative whose credentials are all configured; without alternatives, the configured ones. */
+function choosePairs(
   security: readonly Alternative[] | undefined,
   credentials: readonly Credential[],
 ): (readonly [Scheme, Credential])[] {
   const usable = credentials.filter(({ type }) => type !== "none");
   if (security === undefined) {
     return usable.flatMap((credential) => {
-      const scheme = findScheme(credential);
+      const scheme = toScheme(credential);
       return scheme ? [[scheme, credential] as const] : [];
     });
   }
@@ -64,17 +64,17 @@ function findCredential(scheme: Scheme, credentials: readonly Credential[]): Cre
   const byName = credentials.find((credential) => credential.scheme === scheme.name);
   if (byName) return byName;
   return credentials.find(
-    ({ scheme: name, type }) => name === undefined && (type === undefined || fits(type, scheme)),
+    ({ scheme: name, type }) => name === undefined && (type === undefined || matchesScheme(type, scheme)),
   );
 }
 
-/** Sends a token in the same way, whatever its origin. */
-function fits(type: Credential["type"], scheme: Scheme): boolean {
+/** A bearer token is sent like an OAuth token. */
+function matchesScheme(type: Credential["type"], scheme: Scheme): boolean {
   return type === scheme.type || (type === "bearer" && scheme.type === "oauth2");
 }
 
-/** The scheme that a credential describes by itself. */
-function findScheme({ type, in: place, name, tokenUrl }: Credential): Scheme | undefined {
+/** Creates the scheme of a credential whose document declares none. */
+function toScheme({ type, in: place, name, tokenUrl }: Credential): Scheme | undefined {
   if (type === undefined || type === "none") return undefined;
   const word = type === "basic" ? "Basic" : "Bearer";
   const plain = { name: type, type, in: "header", key: "Authorization", word, scopes: [] } as const;
@@ -89,57 +89,57 @@ async function toProof(scheme: Scheme, credential: Credential, context: Credenti
     in: type === "apiKey" ? (credential.in ?? scheme.in) : ("header" as const),
     name: type === "apiKey" ? (credential.name ?? scheme.key) : "Authorization",
   };
-  const shown = `${prefix}${HIDDEN_CREDENTIAL}`;
-  if (!context.askToken) return { ...place, value: shown, shown };
+  const preview = `${prefix}${HIDDEN_CREDENTIAL}`;
+  if (!context.fetchToken) return { ...place, value: preview, preview };
   const value =
     type === "basic"
       ? toBasic(credential, context)
       : type === "oauth2" && credential.clientIdEnv !== undefined
-        ? await context.askToken(tokenRequest(scheme, credential, context))
-        : read(credential.env, context);
-  return { ...place, value: `${prefix}${value}`, shown };
+        ? await context.fetchToken(toTokenRequest(scheme, credential, context))
+        : readVariable(credential.env, context);
+  return { ...place, value: `${prefix}${value}`, preview };
 }
 
 function toBasic(credential: Credential, context: CredentialContext): string {
   const { usernameEnv, passwordEnv, env } = credential;
   const pair =
     usernameEnv === undefined
-      ? read(env, context)
-      : `${read(usernameEnv, context)}:${passwordEnv === undefined ? "" : read(passwordEnv, context)}`;
+      ? readVariable(env, context)
+      : `${readVariable(usernameEnv, context)}:${passwordEnv === undefined ? "" : readVariable(passwordEnv, context)}`;
   return Buffer.from(pair.includes(":") ? pair : `${pair}:`).toString("base64");
 }
 
-function tokenRequest(scheme: Scheme, credential: Credential, context: CredentialContext): TokenRequest {
+function toTokenRequest(scheme: Scheme, credential: Credential, context: CredentialContext): TokenRequest {
   const tokenUrl = credential.tokenUrl ?? scheme.tokenUrl;
   if (tokenUrl === undefined || !/^https?:\/\//i.test(tokenUrl)) {
     throw new GatewayError(
       "CONFIG_INVALID",
-      `The document does not say where "${context.adapter}" issues tokens. Set adapters.${context.adapter}.auth.tokenUrl.`,
+      `The document of "${context.adapter}" has no token URL. Set adapters.${context.adapter}.auth.tokenUrl.`,
       { data: { adapter: context.adapter, sent: false } },
     );
   }
   return {
     tokenUrl,
-    clientId: read(credential.clientIdEnv, context),
-    clientSecret: read(credential.clientSecretEnv, context),
+    clientId: readVariable(credential.clientIdEnv, context),
+    clientSecret: readVariable(credential.clientSecretEnv, context),
     scopes: credential.scopes ?? scheme.scopes,
     audience: credential.audience,
   };
 }
 
-function read(name: string | undefined, { adapter, env }: CredentialContext): string {
+function readVariable(name: string | undefined, { adapter, env }: CredentialContext): string {
   const value = name === undefined || !Object.hasOwn(env, name) ? undefined : env[name];
   if (value !== undefined && value !== "") return value;
   if (name === undefined) {
     throw new GatewayError(
       "CONFIG_INVALID",
-      `adapters.${adapter}.auth does not say which variable holds the credential.`,
+      `adapters.${adapter}.auth names no variable that holds the credential. Set adapters.${adapter}.auth.env.`,
       { data: { adapter, sent: false } },
     );
   }
   throw new GatewayError(
     MISSING_VARIABLE,
-    `"${adapter}" cannot be used: it needs ${name}, which is not set.`,
+    `"${adapter}" cannot be used: its environment variable ${name} is not set.`,
     { data: { adapter, variables: [name], sent: false } },
   );
 }

@@ -1,22 +1,23 @@
 import { dirname, resolve } from "node:path";
+import { LONGEST_TIMER_MS } from "../../core/hooks.ts";
 import { type Call, GatewayError, type ToolResult } from "../../core/mod.ts";
 import type { Adapter, AuthType, Overlay } from "../../core/services/adapters.ts";
 import { requestMeta } from "../../core/services/policy.ts";
 import { MISSING_VARIABLE } from "../../core/services/servers.ts";
 import type { TraceContext } from "../../core/services/telemetry.ts";
 import { createHttp, type HttpOptions } from "../lib/http/client.ts";
-import { toShownUrl } from "../lib/http/errors.ts";
-import { redactor, redactResult, secretArguments } from "../lib/redact.ts";
-import { fillIn } from "../lib/server-entry/expand.ts";
+import { stripUrl } from "../lib/http/errors.ts";
+import { createRedactor, findSecretArguments, redactResult } from "../lib/redact.ts";
+import { fillVariables } from "../lib/server-entry/expand.ts";
 import { thisMachine } from "../lib/server-entry/machine.ts";
 import { describeAdapter, findCredentials, findEnvVar } from "./adapter.ts";
 import { toResult } from "./answer.ts";
+import type { Plan } from "./arguments.ts";
 import { collectProofs } from "./credentials.ts";
 import { DOCUMENT_BROKEN, type OpenApiDocument } from "./document.ts";
 import { type FetchDocument, isUrl, loadDocument } from "./load.ts";
 import { type BuiltOperation, buildOperations } from "./operations.ts";
-import type { AdapterOptions } from "./options.ts";
-import type { Plan } from "./plan.ts";
+import type { AdapterSettings } from "./options.ts";
 import { type PreparedRequest, prepareRequest } from "./request.ts";
 import { commonAuth } from "./security.ts";
 import { createTokens } from "./token.ts";
@@ -28,54 +29,36 @@ export interface LiveAdapter {
   readonly isRemote: boolean;
   /** Returns the facts that are known so far. */
   info(): Adapter;
-  /** Reads its document. Rejects with the reason where that cannot be used. */
+  /** Reads its document. Rejects with the reason if the document cannot be used. */
   load(onFault: (place: string, thrown: unknown) => void): Promise<readonly BuiltOperation[]>;
-  /** The request that a call would send, without anything secret. */
-  show(plan: Plan, call: Call): Promise<PreparedRequest["shown"]>;
-  /** Sends it. What the API says of a failure is without the secrets that it was sent. */
-  execute(plan: Plan, call: Call, context: SendContext): Promise<ToolResult>;
+  /** Returns the request that a call would send, without secrets. */
+  preview(plan: Plan, call: Call): Promise<PreparedRequest["preview"]>;
+  /** Sends the request. Secrets that were sent are redacted from the result. */
+  execute(
+    plan: Plan,
+    call: Call,
+    context: { isTimed: boolean; trace: TraceContext | undefined },
+  ): Promise<ToolResult>;
   close(): Promise<void>;
 }
 
-/** Context of a call. */
-export interface SendContext {
-  /** Whether the plugin `timeout` limits the call. */
-  readonly isTimed: boolean;
-  /** Trace context of the call. */
-  readonly trace: TraceContext | undefined;
-}
-
-/** Options of a live adapter. */
-export interface LiveAdapterOptions extends Pick<HttpOptions, "lookup" | "ca"> {
+interface LiveAdapterOptions extends Pick<HttpOptions, "lookup" | "ca"> {
   readonly id: string;
-  readonly options: AdapterOptions;
+  readonly options: AdapterSettings;
   /** Facts that its options do not hold. */
   readonly overlay?: Overlay | undefined;
   readonly configFile?: string | undefined;
 }
 
-const TIMEOUT_MS = 30_000;
-/** The longest that a timer can hold. */
-const NEVER_MS = 2 ** 31 - 1;
-const MAX_BYTES = 10_000_000;
+const DOCUMENT_TIMEOUT_MS = 30_000;
+/** The longest time of a timer. */
+const NEVER_MS = LONGEST_TIMER_MS;
 const CONNECTIONS = 16;
 
 /** Creates an adapter that has not read its document yet. */
-export function createLiveAdapter({
-  id,
-  options,
-  overlay,
-  configFile,
-  lookup,
-  ca,
-}: LiveAdapterOptions): LiveAdapter {
-  const {
-    server,
-    serverVariables = {},
-    headers = {},
-    timeoutMs = TIMEOUT_MS,
-    maxBytes = MAX_BYTES,
-  } = options;
+export function createLiveAdapter(given: LiveAdapterOptions): LiveAdapter {
+  const { id, options, overlay, configFile, lookup, ca } = given;
+  const { server, serverVariables = {}, headers = {}, timeoutMs, maxBytes } = options;
   const overlays = [options.overlay, overlay];
   const credentials = findCredentials(options, overlays);
   const http = createHttp({
@@ -92,7 +75,7 @@ export function createLiveAdapter({
   const place = isRemote
     ? options.document
     : resolve(configFile === undefined ? process.cwd() : dirname(configFile), options.document);
-  let info = known({ authType: "none", tools: [] });
+  let info = describe({ authType: "none", tools: [] });
 
   return {
     id,
@@ -103,36 +86,36 @@ export function createLiveAdapter({
         const document = await loadDocument(place, fetchDocument);
         const built = buildOperations(
           document,
-          { auth: explicitAuth(), idempotencyHeader: keyHeader() },
+          { auth: findAuth(), idempotencyHeader: findKeyHeader() },
           onFault,
         );
         const authType = commonAuth(built.map(({ operation }) => operation.auth));
-        info = known({ document, authType, tools: built.map(({ definition }) => definition.name) });
+        info = describe({ document, authType, tools: built.map(({ definition }) => definition.name) });
         return built;
       } catch (thrown) {
         const error = GatewayError.from(thrown, `The document of "${id}" cannot be used.`);
-        info = known({ authType: "none", tools: [], problem: error.message });
+        info = describe({ authType: "none", tools: [], problem: error.message });
         throw error;
       }
     },
-    show: async (plan, call) => (await prepared(plan, call, true)).shown,
+    preview: async (plan, call) => (await prepare(plan, call, true)).preview,
     async execute(plan, call, { isTimed, trace }) {
-      const request = await prepared(plan, call, false);
-      const redact = redactor([...request.secrets, ...secretArguments(call.args)]);
-      const url = addressOf(request);
+      const request = await prepare(plan, call, false);
+      const redact = createRedactor([...request.secrets, ...findSecretArguments(call.args)]);
+      const url = toUrl(request);
       const asked = call.meta[requestMeta.timeoutMs];
       const own = isTimed ? NEVER_MS : timeoutMs;
       const deadlineMs = typeof asked === "number" && asked >= 1 ? Math.min(own, asked) : own;
       const headers = { ...trace, ...request.headers };
       const answer = await http.send({ ...request, headers, url, signal: call.signal }, { deadlineMs });
-      // The next call asks for a new one; this one may not have been meant to be sent twice.
-      if (answer.status === 401) tokens.forget();
-      return redactResult(toResult(answer, `${id}:${call.tool?.name}`, toShownUrl(url)), redact);
+      // The next call gets a new token. This one is not repeated: its request may have side effects.
+      if (answer.status === 401) tokens.clear();
+      return redactResult(toResult(answer, `${id}:${call.tool?.name}`, stripUrl(url)), redact);
     },
     close: () => http.close(),
   };
 
-  function known(facts: {
+  function describe(facts: {
     document?: OpenApiDocument;
     authType: AuthType;
     tools: readonly string[];
@@ -141,39 +124,42 @@ export function createLiveAdapter({
     return describeAdapter({ id, overlays, envVar: findEnvVar(credentials, overlays), ...facts });
   }
 
-  function explicitAuth(): AuthType | undefined {
+  function findAuth(): AuthType | undefined {
     return credentials.find(({ type }) => type !== undefined)?.type;
   }
 
-  function keyHeader(): string | undefined {
+  function findKeyHeader(): string | undefined {
     return overlays.map((one) => one?.idempotencyHeader).find((name) => name !== undefined);
   }
 
-  async function prepared(plan: Plan, call: Call, isShown: boolean): Promise<PreparedRequest> {
-    const askToken = isShown ? undefined : tokens.ask;
+  async function prepare(plan: Plan, call: Call, isPreview: boolean): Promise<PreparedRequest> {
     const proofs = await collectProofs(plan.security, {
       adapter: id,
       credentials,
       env: process.env,
-      askToken,
+      fetchToken: isPreview ? undefined : tokens.get,
     });
     const key = call.meta[requestMeta.idempotencyKey];
     return prepareRequest(plan, call.args, {
       adapter: id,
       server,
       serverVariables,
-      headers: filledHeaders(isShown),
+      headers: fillHeaders(isPreview),
       proofs,
       idempotencyKey: typeof key === "string" ? key : undefined,
     });
   }
 
-  function filledHeaders(isShown: boolean): Record<string, string> {
+  function fillHeaders(isPreview: boolean): Record<string, string> {
     const missing: string[] = [];
     const fill = (text: string): string =>
-      fillIn(text, { machine: thisMachine(), source: "inline", onMissing: (name) => missing.push(name) });
+      fillVariables(text, {
+        machine: thisMachine(),
+        source: "inline",
+        onMissing: (name) => missing.push(name),
+      });
     const filled = Object.fromEntries(
-      Object.entries(headers).map(([name, value]) => [name, isShown ? "" : fill(value)]),
+      Object.entries(headers).map(([name, value]) => [name, isPreview ? "" : fill(value)]),
     );
     if (missing.length === 0) return filled;
     throw new GatewayError(
@@ -183,12 +169,12 @@ export function createLiveAdapter({
     );
   }
 
-  function addressOf({ url }: PreparedRequest): URL {
+  function toUrl({ url }: PreparedRequest): URL {
     const parsed = URL.canParse(url) ? new URL(url) : undefined;
     if (parsed?.protocol === "https:" || parsed?.protocol === "http:") return parsed;
     throw new GatewayError(
       "CONFIG_INVALID",
-      `The document of "${id}" does not say which server its requests go to. Set adapters.${id}.server.`,
+      `The document of "${id}" has no server URL. Set adapters.${id}.server.`,
       { data: { adapter: id, sent: false } },
     );
   }
@@ -200,15 +186,15 @@ export function createLiveAdapter({
       headers: { accept: "application/json, application/yaml, */*;q=0.5" },
     };
     try {
-      const { status, body } = await http.send(request, { maxBytes: limit, deadlineMs: TIMEOUT_MS });
+      const { status, body } = await http.send(request, { maxBytes: limit, deadlineMs: DOCUMENT_TIMEOUT_MS });
       if (status === 200) return body;
       throw new GatewayError(DOCUMENT_BROKEN, `the server answered HTTP ${status}`);
     } catch (thrown) {
       const { message, cause } = GatewayError.from(thrown);
       const why = message.replace(/\.$/, "");
-      throw new GatewayError(DOCUMENT_BROKEN, `${toShownUrl(url)}: it cannot be fetched: ${why}.`, {
+      throw new GatewayError(DOCUMENT_BROKEN, `${stripUrl(url)}: it cannot be fetched: ${why}.`, {
         cause,
-        data: { document: toShownUrl(url) },
+        data: { document: stripUrl(url) },
       });
     }
   }

@@ -1,6 +1,6 @@
 import { readFile, stat } from "node:fs/promises";
 import { GatewayError, isJsonObject, type JsonObject, parseData } from "../../core/mod.ts";
-import { toShownUrl } from "../lib/http/errors.ts";
+import { stripUrl } from "../lib/http/errors.ts";
 import { DOCUMENT_BROKEN, type OpenApiDocument, toDocument } from "./document.ts";
 
 /** Limits of a document. */
@@ -10,28 +10,28 @@ export interface DocumentLimits {
   readonly values: number;
 }
 
-/** About four times the largest that is known to be published. */
+/** About four times the largest published document that is known. */
 export const documentLimits: DocumentLimits = { bytes: 32_000_000, depth: 200, values: 5_000_000 };
 
-/** Fetches a document: its bytes, once it is known that they may be taken. */
+/** Fetches the bytes of a document. */
 export type FetchDocument = (url: string, maxBytes: number) => Promise<Uint8Array>;
 
-/** Whether a place is an address on the web, and not a file. */
+/** Whether a place is a URL, not a file. */
 export function isUrl(place: string): boolean {
   return /^https?:\/\//i.test(place);
 }
 
-/** Reads a document from a file or an address. Rejects with `DOCUMENT_BROKEN`, which names place and reason. */
+/** Reads a document from a file or a URL. Rejects with `DOCUMENT_BROKEN`, with the place and the reason. */
 export async function loadDocument(
   place: string,
   fetchDocument: FetchDocument,
   limits: DocumentLimits = documentLimits,
 ): Promise<OpenApiDocument> {
-  const from = isUrl(place) ? toShownUrl(place) : place;
+  const from = isUrl(place) ? stripUrl(place) : place;
   const bytes = isUrl(place)
     ? await fetchDocument(place, limits.bytes)
     : await readBounded(place, limits.bytes);
-  const value = await parse(textOfBytes(bytes, from), from);
+  const value = await parse(decode(bytes, from), from);
   checkNesting(value, limits, from);
   return toDocument(value, from, isUrl(place) ? place : undefined);
 }
@@ -47,7 +47,7 @@ async function readBounded(file: string, maxBytes: number): Promise<Uint8Array> 
   }
 }
 
-function textOfBytes(bytes: Uint8Array, from: string): string {
+function decode(bytes: Uint8Array, from: string): string {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch (cause) {
@@ -59,7 +59,7 @@ async function parse(text: string, from: string): Promise<unknown> {
   const isJson = /^\s*[{[]/.test(text);
   if (isJson) {
     try {
-      // Ten times as fast as what tells the line of a fault, which is therefore asked only then.
+      // Ten times as fast as `parseData`, which is needed only for the line of a fault.
       return JSON.parse(text);
     } catch {}
   }
@@ -78,9 +78,8 @@ async function parse(text: string, from: string): Promise<unknown> {
 }
 
 /**
- * What walks a document later need not look after itself: nothing is too deep or too much, or reaches a prototype.
- * YAML can say in a few lines that one place holds what another does, many times over or within itself: every place
- * counts.
+ * Checks depth, size and keys once, so that later walks need no limits of their own. YAML aliases can multiply a few
+ * lines, or contain themselves, so every occurrence counts.
  */
 function checkNesting(value: unknown, { depth: maxDepth, values }: DocumentLimits, from: string): void {
   let count = 0;

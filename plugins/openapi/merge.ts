@@ -1,31 +1,21 @@
 import { isJsonObject, type JsonObject } from "../../core/mod.ts";
 import { follow, toEntries } from "./document.ts";
 
-/** Words of an object schema that can be joined with those of another. */
+/** Keywords of an object schema that can be joined with those of another. */
 const JOINED = new Set(["type", "properties", "required", "additionalProperties", "allOf", "nullable"]);
-/** Words that say nothing of what is allowed. */
-const SILENT = new Set([
-  "$ref",
-  "title",
-  "description",
-  "example",
-  "examples",
-  "default",
-  "deprecated",
-  "discriminator",
-  "xml",
-  "externalDocs",
-  "readOnly",
-  "writeOnly",
-  "minProperties",
-]);
+/** Keywords that restrict no value. */
+const ANNOTATIONS = new Set(
+  "$ref title description example examples default deprecated discriminator xml externalDocs readOnly writeOnly minProperties".split(
+    " ",
+  ),
+);
 const MAX_PARTS = 100;
 
 /**
- * One object schema that says the same as a schema with `allOf`, in the words of the document; nothing where a part
- * of it says more than which properties there are.
+ * Merges a schema with `allOf` into one object schema, in the dialect of the document. Returns undefined if a part has
+ * more than properties.
  */
-export function mergedObject(root: JsonObject, node: JsonObject): JsonObject | undefined {
+export function mergeAllOf(root: JsonObject, node: JsonObject): JsonObject | undefined {
   const parts: JsonObject[] = [];
   if (!collect(node, new Set()) || parts.length === 0) return undefined;
   const properties = new Map<string, unknown>();
@@ -33,10 +23,10 @@ export function mergedObject(root: JsonObject, node: JsonObject): JsonObject | u
   for (const part of parts) {
     for (const [name, inner] of toEntries(part["properties"])) {
       const other = properties.get(name);
-      // Both must hold; where they are the same, or one says nothing, one of them is enough.
+      // Both must hold; if they are equal, or one is empty, one of them is enough.
       properties.set(
         name,
-        other === undefined || other === inner || isSame(other, inner) ? inner : both(other, inner),
+        other === undefined || other === inner || isSame(other, inner) ? inner : joinSchemas(other, inner),
       );
     }
     if (Array.isArray(part["required"])) for (const name of part["required"]) required.add(name);
@@ -51,7 +41,7 @@ export function mergedObject(root: JsonObject, node: JsonObject): JsonObject | u
     ...(node["x-nullable"] === true && { "x-nullable": true }),
   };
 
-  /** Gathers the parts, outermost first; false where one cannot be joined. */
+  /** Collects the parts, outermost first. Returns false if one cannot be joined. */
   function collect(given: unknown, path: Set<unknown>): boolean {
     const part = follow(root, given);
     if (!isJsonObject(part) || path.has(part) || parts.length > MAX_PARTS) return false;
@@ -59,7 +49,7 @@ export function mergedObject(root: JsonObject, node: JsonObject): JsonObject | u
     if (type !== undefined && type !== "object") return false;
     if (isJsonObject(additionalProperties)) return false;
     for (const word of Object.keys(part)) {
-      if (!JOINED.has(word) && !SILENT.has(word) && !word.startsWith("x-")) return false;
+      if (!JOINED.has(word) && !ANNOTATIONS.has(word) && !word.startsWith("x-")) return false;
     }
     parts.push(part);
     const { allOf } = part;
@@ -68,7 +58,7 @@ export function mergedObject(root: JsonObject, node: JsonObject): JsonObject | u
   }
 }
 
-function both(one: unknown, other: unknown): unknown {
+function joinSchemas(one: unknown, other: unknown): unknown {
   if (isJsonObject(one) && Object.keys(one).length === 0) return other;
   if (isJsonObject(other) && Object.keys(other).length === 0) return one;
   return { allOf: [one, other] };

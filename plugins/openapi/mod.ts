@@ -3,29 +3,13 @@
  *
  * @module
  */
-import {
-  definePlugin,
-  type Gateway,
-  GatewayError,
-  type PluginFactory,
-  type Tool,
-  type ToolDefinition,
-} from "../../core/mod.ts";
+import { definePlugin, type Gateway, GatewayError, type ToolDefinition } from "../../core/mod.ts";
 import { requestMeta } from "../../core/services/policy.ts";
 import { DOCUMENT_BROKEN } from "./document.ts";
 import { createLiveAdapter, type LiveAdapter } from "./live-adapter.ts";
 import type { BuiltOperation } from "./operations.ts";
-import { type OpenApiOptions, openapiOptions } from "./options.ts";
+import { openapiOptions } from "./options.ts";
 
-export {
-  type Adapter,
-  type Adapters,
-  type AuthType,
-  httpStatusMeta,
-  type Operation,
-  type OperationError,
-  type Overlay,
-} from "../../core/services/adapters.ts";
 export {
   type AdapterOptions,
   type Credential,
@@ -45,13 +29,14 @@ interface Known extends BuiltOperation {
  * Reads the documents of APIs, keeps their operations in the catalog, and sends the requests of calls. A dry run returns
  * the request without sending it.
  */
-export const openapi: PluginFactory<"openapi", OpenApiOptions, Required<OpenApiOptions>> = definePlugin({
+export const openapi = definePlugin({
   name: "openapi",
   uses: ["telemetry?"],
   provides: ["adapters"],
   order: "post",
   keys: ["adapters"],
   options: openapiOptions,
+  errors: { DOCUMENT_BROKEN },
   setup(gateway, { adapters, overlays }) {
     const live = new Map(
       Object.entries(adapters).map(([id, options]) => {
@@ -78,15 +63,8 @@ export const openapi: PluginFactory<"openapi", OpenApiOptions, Required<OpenApiO
     async function load(adapter: LiveAdapter): Promise<void> {
       try {
         const built = await adapter.load((place, cause) => {
-          gateway.report(
-            new GatewayError(
-              DOCUMENT_BROKEN,
-              `"${adapter.id}" has an operation that cannot be used: ${place}.`,
-              {
-                cause,
-              },
-            ),
-          );
+          const message = `"${adapter.id}" has an operation that cannot be used: ${place}.`;
+          gateway.report(new GatewayError(DOCUMENT_BROKEN, message, { cause }));
         });
         for (const one of built) operations.set(one.definition.inputSchema, { ...one, adapter });
         await publish(gateway, adapter, built);
@@ -96,7 +74,7 @@ export const openapi: PluginFactory<"openapi", OpenApiOptions, Required<OpenApiO
       }
     }
 
-    function begin(adapter: LiveAdapter): void {
+    function startLoading(adapter: LiveAdapter): void {
       loading.set(
         adapter.id,
         load(adapter).finally(() => loading.delete(adapter.id)),
@@ -105,22 +83,25 @@ export const openapi: PluginFactory<"openapi", OpenApiOptions, Required<OpenApiO
 
     return {
       async ready() {
-        for (const adapter of live.values()) begin(adapter);
+        for (const adapter of live.values()) startLoading(adapter);
         // A file is read at once; the start does not wait for a slow or dead server.
         const files = [...live.values()].filter(({ isRemote }) => !isRemote);
         await Promise.all(files.map(({ id }) => loading.get(id)));
       },
       "tool:discover"(tool) {
-        enrich(tool, findKnown(tool));
+        const known = tool.builtin ? undefined : findKnown(tool);
+        if (!known) return;
+        tool.operation = known.operation;
+        tool.tags = [...new Set([...tool.tags, ...known.tags])];
       },
       async resolve(call) {
         if (call.tool || gateway.catalog.tool(call.toolId)) return;
         const id = call.toolId.slice(0, Math.max(0, call.toolId.indexOf(":")));
         const adapter = live.get(id);
         if (!adapter) return;
-        // The server of its document may be there again.
+        // The server of the document may be reachable again.
         const isTried = loading.has(id) || Date.now() - (failedAt.get(id) ?? Date.now()) < RETRY_MS;
-        if (adapter.isRemote && !isTried) begin(adapter);
+        if (adapter.isRemote && !isTried) startLoading(adapter);
         await loading.get(id);
         const { problem } = adapter.info();
         if (problem !== undefined)
@@ -131,7 +112,7 @@ export const openapi: PluginFactory<"openapi", OpenApiOptions, Required<OpenApiO
         if (!known) return next();
         const { adapter, plan } = known;
         if (call.meta[requestMeta.dryRun] === true) {
-          const request = await adapter.show(plan, call);
+          const request = await adapter.preview(plan, call);
           const value = { dry_run: true, request };
           call.via = "dry run";
           call.result = {
@@ -154,9 +135,9 @@ export const openapi: PluginFactory<"openapi", OpenApiOptions, Required<OpenApiO
 
 /**
  * Sets the operation of every tool before other plugins see the tool. The plugin `openapi` sets it too, but its hooks run
- * last, which is too late for a plugin that judges tools by their operation.
+ * last, which is too late for a plugin that rates tools by their operation.
  */
-export const knownOperations: PluginFactory<"known-operations"> = definePlugin({
+export const knownOperations = definePlugin({
   name: "known-operations",
   order: "pre",
   uses: ["adapters"],
@@ -167,12 +148,6 @@ export const knownOperations: PluginFactory<"known-operations"> = definePlugin({
     },
   }),
 });
-
-function enrich(tool: Tool, known: Known | undefined): void {
-  if (!known || tool.builtin) return;
-  tool.operation = known.operation;
-  tool.tags = [...new Set([...tool.tags, ...known.tags])];
-}
 
 async function publish(
   gateway: Gateway,

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject, type ToolAnnotations, type ToolDefinition } from "../../core/mod.ts";
 import type { AuthType, Operation, OperationError } from "../../core/services/adapters.ts";
-import { buildArguments } from "./arguments.ts";
-import { readBody } from "./body.ts";
+import { buildArguments, type Plan } from "./arguments.ts";
+import { parseBody } from "./body.ts";
 import {
   type FoundOperation,
   follow,
@@ -11,9 +11,8 @@ import {
   toEntries,
   toText,
 } from "./document.ts";
-import { toolNames } from "./names.ts";
+import { createToolNames } from "./names.ts";
 import { listParameters, type OperationParameter, rawParameters } from "./parameters.ts";
-import type { Plan } from "./plan.ts";
 import { createSchemas, type Schemas } from "./schema.ts";
 import { readSecurity } from "./security.ts";
 import { findServer, toAccept } from "./servers.ts";
@@ -26,8 +25,7 @@ export interface BuiltOperation {
   readonly plan: Plan;
 }
 
-/** Options of the config for the operations of a document. */
-export interface BuildOptions {
+interface BuildOptions {
   /** Authorization of requests if the document has none. */
   readonly auth?: AuthType | undefined;
   /** Header of the idempotency key if the document declares none. */
@@ -45,7 +43,7 @@ export function buildOperations(
   onFault: (place: string, thrown: unknown) => void,
 ): BuiltOperation[] {
   const found = listOperations(document);
-  const names = toolNames(found);
+  const names = createToolNames(found);
   const schemas = createSchemas(document);
   return found.flatMap((one, index) => {
     try {
@@ -68,13 +66,13 @@ function build(
   const raw = rawParameters(document, found);
   const security = readSecurity(document, found);
   const keys = (security ?? []).flat().filter(({ type }) => type === "apiKey");
-  // What proves who calls comes from the environment, so it is no argument, even where it is listed as a parameter.
+  // Credentials come from the environment, so they are no arguments, even if they are declared as parameters.
   const parameters = listParameters(document, found, raw).filter(
     ({ place, name: wire }) => !keys.some((scheme) => scheme.in === place && scheme.key === wire),
   );
   const idempotencyHeader =
-    keyHeader(parameters) ?? (READING.has(method) ? undefined : options.idempotencyHeader);
-  const body = readBody(document, found, raw);
+    findKeyHeader(parameters) ?? (READING.has(method) ? undefined : options.idempotencyHeader);
+  const body = parseBody(document, found, raw);
   const { inputSchema, examples, ...planned } = buildArguments(parameters, body, schemas, idempotencyHeader);
   const tags = Array.isArray(operation["tags"])
     ? operation["tags"].filter((tag) => typeof tag === "string")
@@ -111,7 +109,7 @@ function build(
   };
 }
 
-function keyHeader(parameters: readonly OperationParameter[]): string | undefined {
+function findKeyHeader(parameters: readonly OperationParameter[]): string | undefined {
   return parameters.find(({ place, name }) => place === "header" && /idempotency/i.test(name))?.name;
 }
 

@@ -1,113 +1,75 @@
 import * as v from "valibot";
-import type { Overlay } from "../../core/services/adapters.ts";
+import { option, wholeNumber } from "../lib/options.ts";
+import { adapterId, overlaySchema, overlaysSchema } from "../lib/overlay.ts";
 
-/** Credential of an API, from environment variables. */
-export interface Credential {
-  /** Kind of credential; as the document says by default. */
-  readonly type?: "bearer" | "basic" | "apiKey" | "oauth2" | "none";
-  /** The security scheme of the document that it is for, where there are several. */
-  readonly scheme?: string;
-  /** The variable that holds the token, the key, or `user:password`. */
-  readonly env?: string;
-  readonly usernameEnv?: string;
-  readonly passwordEnv?: string;
-  /** Location of an API key, if the document does not say. */
-  readonly in?: "header" | "query" | "cookie";
-  /** The name it has there. */
-  readonly name?: string;
-  /** Written before the value, such as `Token `. */
-  readonly prefix?: string;
-  /** For OAuth 2 with client credentials. */
-  readonly clientIdEnv?: string;
-  readonly clientSecretEnv?: string;
-  readonly tokenUrl?: string;
-  readonly scopes?: readonly string[];
-  readonly audience?: string;
-}
-
-/** One API. */
-export interface AdapterOptions {
-  /** URL, or path relative to the config file. */
-  readonly document: string;
-  readonly auth?: Credential | readonly Credential[];
-  /** Server of all requests, in place of the one of the document. */
-  readonly server?: string;
-  readonly serverVariables?: Readonly<Record<string, string>>;
-  /** Sent with every request; `${NAME}` stands for a variable of the environment. */
-  readonly headers?: Readonly<Record<string, string>>;
-  /** Whether it may be at an address of this machine or of a private network. */
-  readonly allowPrivate?: boolean;
-  /** Timeout of a request if no plugin limits calls; 30,000 by default. */
-  readonly timeoutMs?: number;
-  /** Largest response after decompression, in bytes; 10,000,000 by default. */
-  readonly maxBytes?: number;
-  readonly overlay?: Overlay;
-}
-
-/** The options of the plugin `openapi`. */
-export interface OpenApiOptions {
-  /** The APIs, each by its id in every tool id. */
-  readonly adapters?: Readonly<Record<string, AdapterOptions>>;
-  /** Facts about adapters by id; those of the config come first. */
-  readonly overlays?: Readonly<Record<string, Overlay>>;
-}
-
-const text = v.pipe(v.string(), v.minLength(1, "a text that is not empty"));
-const texts = v.array(text);
+const string = v.pipe(v.string(), v.minLength(1, "a string that is not empty"));
 const variable = v.pipe(v.string(), v.regex(/^[A-Za-z_]\w*$/, "the name of a variable of the environment"));
-const place = v.picklist(["header", "query", "cookie"]);
+const count = wholeNumber(1);
+
+const optionalString = (description: string) => option(string, description);
+const optionalStrings = (description: string) => option(v.array(string), description);
+const optionalVariable = (description: string) => option(variable, description);
+const optionalRecord = (description: string) => option(v.record(v.string(), v.string()), description);
 
 const credential = v.strictObject({
-  type: v.optional(v.picklist(["bearer", "basic", "apiKey", "oauth2", "none"])),
-  scheme: v.optional(text),
-  env: v.optional(variable),
-  usernameEnv: v.optional(variable),
-  passwordEnv: v.optional(variable),
-  in: v.optional(place),
-  name: v.optional(text),
-  prefix: v.optional(text),
-  clientIdEnv: v.optional(variable),
-  clientSecretEnv: v.optional(variable),
-  tokenUrl: v.optional(text),
-  scopes: v.optional(texts),
-  audience: v.optional(text),
-});
-
-const overlay = v.strictObject({
-  name: v.optional(text),
-  description: v.optional(text),
-  category: v.optional(text),
-  capabilities: v.optional(texts),
-  countries: v.optional(texts),
-  currencies: v.optional(texts),
-  documentation: v.optional(text),
-  envVar: v.optional(variable),
-  commonOperations: v.optional(texts),
-  errors: v.optional(v.array(v.strictObject({ code: text, meaning: text, fix: text }))),
-  bestPractices: v.optional(texts),
-  webhooks: v.optional(text),
-  idempotencyHeader: v.optional(
-    v.pipe(v.string(), v.regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, "the name of a header")),
+  type: option(
+    v.picklist(["bearer", "basic", "apiKey", "oauth2", "none"]),
+    "Kind of credential. By default the one of the document.",
   ),
+  scheme: optionalString("The security scheme of the document that the credential is for."),
+  env: optionalVariable("The environment variable that holds the token, the key, or `user:password`."),
+  usernameEnv: optionalVariable("The environment variable that holds the user name."),
+  passwordEnv: optionalVariable("The environment variable that holds the password."),
+  in: option(v.picklist(["header", "query", "cookie"]), "Location of an API key, if the document has none."),
+  name: optionalString("Name of the header, query parameter or cookie of an API key."),
+  prefix: optionalString("Prefix of the value, such as `Token `."),
+  clientIdEnv: optionalVariable("The environment variable that holds the OAuth client id."),
+  clientSecretEnv: optionalVariable("The environment variable that holds the OAuth client secret."),
+  tokenUrl: optionalString("URL that issues OAuth tokens, if the document has none."),
+  scopes: optionalStrings("OAuth scopes to ask for. By default those of the document."),
+  audience: optionalString("OAuth audience to ask for."),
 });
 
-const count = v.pipe(v.number(), v.integer(), v.minValue(1, "a whole number, 1 or more"));
 const adapter = v.strictObject({
-  document: text,
-  auth: v.optional(v.union([credential, v.array(credential)])),
-  server: v.optional(v.pipe(v.string(), v.regex(/^https?:\/\//i, "an address that begins with http"))),
-  serverVariables: v.optional(v.record(v.string(), v.string())),
-  headers: v.optional(v.record(v.string(), v.string())),
-  allowPrivate: v.optional(v.boolean()),
-  timeoutMs: v.optional(count),
-  maxBytes: v.optional(count),
-  overlay: v.optional(overlay),
+  document: v.pipe(string, v.description("URL of the document, or its path relative to the config file.")),
+  auth: option(
+    v.union([credential, v.array(credential)]),
+    "Credentials of the API, from environment variables.",
+  ),
+  server: option(
+    v.pipe(v.string(), v.regex(/^https?:\/\//i, "an address that begins with http")),
+    "Server of all requests, in place of the one of the document.",
+  ),
+  serverVariables: optionalRecord("Values of the variables in the URL of the server."),
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: this is what users write.
+  headers: optionalRecord("Headers of every request; `${NAME}` stands for an environment variable."),
+  allowPrivate: option(
+    v.boolean(),
+    "Whether the API may have an address of this machine or of a private network.",
+  ),
+  timeoutMs: option(count, "Timeout of a request in milliseconds, if no plugin limits calls.", 30_000),
+  maxBytes: option(count, "Largest response after decompression, in bytes.", 10_000_000),
+  overlay: option(overlaySchema, "Facts about the API beyond its document."),
 });
 
-const id = v.pipe(v.string(), v.regex(/^[a-z0-9-]+$/, "an id of small letters, digits and hyphens"));
+/** Schema of the options of the plugin `openapi`. */
+export const openapiOptions = v.strictObject({
+  adapters: option(
+    v.record(adapterId, adapter),
+    "REST APIs by id, which is the server in every tool id.",
+    {},
+  ),
+  overlays: option(overlaysSchema, "Facts about APIs by id. Those in `adapters` take precedence.", {}),
+});
 
-/** Checks the options and holds their defaults. */
-export const openapiOptions: v.GenericSchema<OpenApiOptions, Required<OpenApiOptions>> = v.strictObject({
-  adapters: v.optional(v.record(id, adapter), {}),
-  overlays: v.optional(v.record(id, overlay), {}),
-}) as v.GenericSchema<OpenApiOptions, Required<OpenApiOptions>>;
+/** Credential of an API, from environment variables. */
+export type Credential = v.InferOutput<typeof credential>;
+
+/** Options of one API. */
+export type AdapterOptions = v.InferInput<typeof adapter>;
+
+/** Options of one API with their defaults. */
+export type AdapterSettings = v.InferOutput<typeof adapter>;
+
+/** Options of the plugin `openapi`. */
+export type OpenApiOptions = v.InferInput<typeof openapiOptions>;

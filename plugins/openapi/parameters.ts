@@ -1,6 +1,12 @@
 import { isJsonObject, type JsonObject } from "../../core/mod.ts";
-import { type FoundOperation, listObjects, type OpenApiDocument, toEntries, toText } from "./document.ts";
-import { findExample } from "./example.ts";
+import {
+  type FoundOperation,
+  findExample,
+  listObjects,
+  type OpenApiDocument,
+  toEntries,
+  toText,
+} from "./document.ts";
 import type { ParameterLocation } from "./names.ts";
 
 /** Style of a list or an object in a request. */
@@ -17,11 +23,11 @@ export type Style =
 /** Encoding of a parameter. */
 export interface ParameterEncoding {
   readonly style: Style;
-  /** Whether each part of it is written with a name of its own. */
+  /** Whether each part has a name of its own. */
   readonly explode: boolean;
-  /** Whether characters that mean something in an address are written as they are. */
+  /** Whether reserved characters of a URL are not escaped. */
   readonly allowReserved: boolean;
-  /** Whether it is written as JSON, whatever it is. */
+  /** Whether it is always written as JSON. */
   readonly json: boolean;
 }
 
@@ -30,7 +36,7 @@ export interface OperationParameter extends ParameterEncoding {
   readonly name: string;
   readonly place: Exclude<ParameterLocation, "body">;
   readonly required: boolean;
-  /** In the words of the document. */
+  /** As in the document. */
   readonly schema: JsonObject;
   readonly description?: string | undefined;
   readonly example?: unknown;
@@ -48,33 +54,23 @@ const COLLECTIONS: Readonly<Record<string, Style>> = {
   tsv: "tabDelimited",
 };
 
-/** Headers that the document says elsewhere, and headers that are the connection's own. */
-const RESERVED_HEADERS = new Set([
-  "accept",
-  "authorization",
-  "connection",
-  "content-length",
-  "content-type",
-  "expect",
-  "host",
-  "keep-alive",
-  "proxy-authorization",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
-]);
+/** Headers that the document declares elsewhere, and headers of the connection. */
+const RESERVED_HEADERS = new Set(
+  "accept authorization connection content-length content-type expect host keep-alive proxy-authorization te trailer transfer-encoding upgrade".split(
+    " ",
+  ),
+);
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
-/** The names in braces of a path. */
-export function namesInPath(path: string): string[] {
+/** Lists the names in braces of a path. */
+function findPathNames(path: string): string[] {
   return [...path.matchAll(/\{([^{}]+)\}/g)].map((match) => match[1] as string);
 }
 
-/** Reads a parameter object, `body` and `formData` of Swagger 2.0 included. */
+/** Lists the parameter objects of an operation, `body` and `formData` of Swagger 2.0 included. */
 export function rawParameters({ root }: OpenApiDocument, { item, operation }: FoundOperation): JsonObject[] {
   const chosen = new Map<string, JsonObject>();
-  // Those of the operation replace those of its path; of one that is declared twice, the first counts.
+  // Parameters of the operation replace those of its path; of two with the same name, the first counts.
   for (const list of [operation["parameters"], item["parameters"]]) {
     for (const parameter of listObjects(root, list)) {
       const { in: place, name } = parameter;
@@ -86,16 +82,16 @@ export function rawParameters({ root }: OpenApiDocument, { item, operation }: Fo
   return [...chosen.values()];
 }
 
-/** The parameters that are not part of the body: those of the path first, then the others in the document's order. */
+/** Lists the parameters outside of the body: those of the path first, then the others in the order of the document. */
 export function listParameters(
   document: OpenApiDocument,
   found: FoundOperation,
   raw: readonly JsonObject[],
 ): OperationParameter[] {
-  const inPath = new Set(namesInPath(found.path));
-  const all = raw.map((given) => read(document, given)).filter((one) => one !== undefined);
+  const inPath = new Set(findPathNames(found.path));
+  const all = raw.map((given) => toParameter(document, given)).filter((one) => one !== undefined);
   const declared = new Set(all.filter(({ place }) => place === "path").map(({ name }) => name));
-  const undeclared = [...inPath].filter((name) => !declared.has(name)).map(plainPath);
+  const undeclared = [...inPath].filter((name) => !declared.has(name)).map(createPathParameter);
   const path = all.filter(({ place, name }) => place === "path" && inPath.has(name));
   const order = ["query", "header", "cookie"];
   const others = all
@@ -104,7 +100,7 @@ export function listParameters(
   return [...path, ...undeclared, ...others];
 }
 
-function plainPath(name: string): OperationParameter {
+function createPathParameter(name: string): OperationParameter {
   const schema = { type: "string" };
   return {
     name,
@@ -118,7 +114,7 @@ function plainPath(name: string): OperationParameter {
   };
 }
 
-function read({ root, version }: OpenApiDocument, given: JsonObject): OperationParameter | undefined {
+function toParameter({ root, version }: OpenApiDocument, given: JsonObject): OperationParameter | undefined {
   const { in: place, name } = given;
   if (typeof name !== "string" || name === "") return undefined;
   if (place !== "path" && place !== "query" && place !== "header" && place !== "cookie") return undefined;
@@ -128,7 +124,7 @@ function read({ root, version }: OpenApiDocument, given: JsonObject): OperationP
   const schema =
     version === "2.0" ? toLegacySchema(given) : isJsonObject(media) ? media["schema"] : given["schema"];
   const resolved = isJsonObject(schema) ? schema : {};
-  const writing = version === "2.0" ? toLegacyEncoding(given, place) : toEncoding(given, place);
+  const encoding = version === "2.0" ? toLegacyEncoding(given, place) : toEncoding(given, place);
   return {
     name,
     place,
@@ -136,12 +132,12 @@ function read({ root, version }: OpenApiDocument, given: JsonObject): OperationP
     schema: resolved,
     ...(toText(given["description"]) !== undefined && { description: toText(given["description"]) }),
     ...findExample(root, given),
-    ...writing,
+    ...encoding,
     json: isJsonObject(media),
   };
 }
 
-/** Reads how a value is written from a parameter or an encoding. */
+/** Reads the encoding of a parameter or a form field. */
 export function toEncoding(given: JsonObject, place: OperationParameter["place"]): ParameterEncoding {
   const allowed = STYLES[place];
   const style = allowed.find((one) => one === given["style"]) ?? (allowed[0] as Style);
@@ -157,7 +153,7 @@ export function toLegacyEncoding(given: JsonObject, place: OperationParameter["p
   return { style, explode: format === "multi", allowReserved: false, json: false };
 }
 
-/** In Swagger 2.0 a parameter is its own schema. */
+/** Reads the schema of a Swagger 2.0 parameter, which is the parameter itself. */
 export function toLegacySchema(given: JsonObject): JsonObject {
   const { name: _, in: __, required: ___, description: ____, collectionFormat: _____, ...schema } = given;
   return schema;

@@ -5,7 +5,7 @@ const LONGEST_DESCRIPTION = 300;
 const LARGEST_EXAMPLE = 500;
 const TYPES = new Set(["null", "boolean", "object", "array", "number", "string", "integer"]);
 
-/** The types that a node names or, where it names none, the one its other words are about. */
+/** Returns the declared types of a node or, without any, the one of its other keywords. */
 export function readTypes(node: JsonObject): string[] {
   const named = [node["type"]].flat().map((type) => (typeof type === "string" ? type.toLowerCase() : ""));
   const known = [...new Set(named.filter((type) => TYPES.has(type)))];
@@ -14,8 +14,8 @@ export function readTypes(node: JsonObject): string[] {
   return isJsonObject(node["items"]) ? ["array"] : [];
 }
 
-/** Whether a value is of a type. */
-export function isOf(value: unknown, type: string): boolean {
+/** Whether a value has a type of JSON Schema. */
+export function isType(value: unknown, type: string): boolean {
   if (type === "null") return value === null;
   if (type === "array") return Array.isArray(value);
   if (type === "object") return isJsonObject(value);
@@ -23,21 +23,21 @@ export function isOf(value: unknown, type: string): boolean {
   return typeof value === type;
 }
 
-/** Adds what a node says that is not about what is allowed. */
+/** Adds description, default, example and deprecation. */
 export function annotate(schema: JsonObject, node: JsonObject): void {
-  described(schema, node);
+  addDescription(schema, node);
   const { example, examples, default: byDefault } = node;
   if (isSmall(byDefault)) schema["default"] = byDefault;
   const all = Array.isArray(examples) ? examples : [example];
-  const told = all.find((value) => isSmall(value) && fits(value, schema["type"], node));
-  if (told !== undefined) schema["examples"] = [told];
+  const fitting = all.find((value) => isSmall(value) && fits(value, schema["type"], node));
+  if (fitting !== undefined) schema["examples"] = [fitting];
   if (node["deprecated"] === true) schema["deprecated"] = true;
 }
 
-/** Examples are often written as a text whatever they are of, or shortened. */
+/** Examples are often strings whatever their type is, or shortened. */
 function fits(value: unknown, type: unknown, { minLength, maxLength }: JsonObject): boolean {
   const types = [type ?? []].flat().map(String);
-  if (types.length > 0 && !types.some((one) => isOf(value, one))) return false;
+  if (types.length > 0 && !types.some((one) => isType(value, one))) return false;
   if (typeof value !== "string") return true;
   const isLong = typeof minLength !== "number" || value.length >= minLength;
   return isLong && (typeof maxLength !== "number" || value.length <= maxLength);
@@ -49,15 +49,15 @@ function isSmall(value: unknown): boolean {
   return typeof value !== "string" || value.length <= LARGEST_EXAMPLE;
 }
 
-/** Adds what a node says of itself. */
-export function described(schema: JsonObject, node: JsonObject): JsonObject {
+/** Adds the description or title of a node. */
+export function addDescription(schema: JsonObject, node: JsonObject): JsonObject {
   const text = plainText(node["description"] ?? node["title"], LONGEST_DESCRIPTION);
   if (text !== undefined) schema["description"] = text;
   return schema;
 }
 
-/** In OpenAPI 3.0 and before, whether a bound is exclusive is said beside it. */
-export function exclusive(schema: JsonObject, node: JsonObject): void {
+/** Converts the boolean `exclusiveMinimum` and `exclusiveMaximum` of OpenAPI 3.0 and before to numbers. */
+export function addExclusiveBounds(schema: JsonObject, node: JsonObject): void {
   for (const [word, bound] of [
     ["exclusiveMinimum", "minimum"],
     ["exclusiveMaximum", "maximum"],
@@ -68,8 +68,8 @@ export function exclusive(schema: JsonObject, node: JsonObject): void {
   }
 }
 
-/** A schema that allows the same and `null`. */
-export function orNull(schema: JsonObject): JsonObject {
+/** Extends a schema to allow `null`. */
+export function toNullable(schema: JsonObject): JsonObject {
   const { type, enum: values, description, ...rest } = schema;
   const isPlain = type !== undefined && !("anyOf" in rest) && !("allOf" in rest) && !("const" in rest);
   if (isPlain) {

@@ -1,48 +1,46 @@
 import { isJsonObject, type JsonObject } from "../../core/mod.ts";
-import { follow, followed, type OpenApiDocument, toEntries } from "./document.ts";
-import { findExample } from "./example.ts";
-import { mergedObject } from "./merge.ts";
-import { annotate, described, exclusive, isOf, orNull, readTypes } from "./schema-words.ts";
+import { findExample, follow, type OpenApiDocument, resolveRef, toEntries } from "./document.ts";
+import { mergeAllOf } from "./merge.ts";
+import {
+  addDescription,
+  addExclusiveBounds,
+  annotate,
+  isType,
+  readTypes,
+  toNullable,
+} from "./schema-words.ts";
 
-/** JSON Schemas (2020-12) made from those of one document. */
+/** Converts the schemas of one document to JSON Schema 2020-12. */
 export interface Schemas {
-  /** The schema for a node; what it refers to is at `#/$defs/…`. */
+  /** Converts a node; its references lead to `#/$defs/…`. */
   convert(node: unknown): JsonObject;
-  /** A definition under `$defs`, converted once and shared by all references. */
+  /** Returns a definition under `$defs`, converted once and shared by all references. */
   definition(name: string): JsonObject;
-  /** The example that the document gives for a node, if it does. */
-  exampleOf(node: unknown): unknown;
+  /** Finds the example of a node in the document. */
+  findExample(node: unknown): unknown;
 }
 
-/** Deeper than this nothing is said of a value. */
+/** Depth below which schemas are empty. */
 const MAX_DEPTH = 24;
 /** Limit of one conversion; the result is cut to a fraction of it later. */
 const MAX_PARTS = 5_000;
-const NUMBERS = [
-  "minimum",
-  "maximum",
-  "exclusiveMinimum",
-  "exclusiveMaximum",
-  "minLength",
-  "maxLength",
-  "minItems",
-  "maxItems",
-  "minProperties",
-  "maxProperties",
-];
-const TEXTS = ["format", "pattern", "contentEncoding", "contentMediaType"];
+const NUMBERS =
+  "minimum maximum exclusiveMinimum exclusiveMaximum minLength maxLength minItems maxItems minProperties maxProperties".split(
+    " ",
+  );
+const STRINGS = ["format", "pattern", "contentEncoding", "contentMediaType"];
 /** Keywords of a schema that hold other schemas. */
 const PARTS = ["properties", "items", "prefixItems", "additionalProperties", "allOf", "anyOf", "oneOf"];
 
 /**
- * Makes the converter of a document. Whatever it cannot express it leaves out, so that a schema may allow more than
- * the document does and never less: the API still checks the whole of it.
+ * Creates the converter of a document. It leaves out whatever it cannot express, so that a schema may allow more than
+ * the document does and never less: the API still checks its arguments.
  */
 export function createSchemas({ root, version }: OpenApiDocument): Schemas {
   const names = new Map<string, string>();
   const nodes = new Map<string, unknown>();
   const definitions = new Map<string, JsonObject>();
-  // Parts that are joined can hold what they are parts of, each time twice: then there is no end to it.
+  // Joined parts can contain the schema that they are parts of, each time twice, without an end.
   let left = 0;
   const converted = (node: unknown): JsonObject => {
     left = MAX_PARTS;
@@ -58,46 +56,46 @@ export function createSchemas({ root, version }: OpenApiDocument): Schemas {
       }
       return known;
     },
-    exampleOf: (node) => findExample(root, node).example,
+    findExample: (node) => findExample(root, node).example,
   };
 
   function convert(given: unknown, depth: number): JsonObject {
     if (!isJsonObject(given) || depth > MAX_DEPTH || --left < 0) return {};
-    if (typeof given["$ref"] === "string") return reference(given, depth);
-    const node = simplified(given);
+    if (typeof given["$ref"] === "string") return convertRef(given, depth);
+    const node = simplify(given);
     if (node !== given) return convert(node, depth + 1);
     const schema: JsonObject = {};
     const types = readTypes(node);
     const values = Array.isArray(node["enum"]) && node["enum"].length > 0 ? node["enum"] : undefined;
-    // A document that says "string" and lists numbers means the numbers.
-    if (types.length > 0 && (!values || values.some((value) => types.some((type) => isOf(value, type))))) {
+    // A document with the type "string" and an enum of numbers means the numbers.
+    if (types.length > 0 && (!values || values.some((value) => types.some((type) => isType(value, type))))) {
       schema["type"] = types.length === 1 ? types[0] : types;
     }
     annotate(schema, node);
     if (values) schema["enum"] = values;
     if ("const" in node) schema["const"] = node["const"];
     for (const word of NUMBERS) if (typeof node[word] === "number") schema[word] = node[word];
-    for (const word of TEXTS) if (typeof node[word] === "string") schema[word] = node[word];
+    for (const word of STRINGS) if (typeof node[word] === "string") schema[word] = node[word];
     if (typeof node["multipleOf"] === "number" && node["multipleOf"] > 0)
       schema["multipleOf"] = node["multipleOf"];
     if (node["uniqueItems"] === true) schema["uniqueItems"] = true;
-    exclusive(schema, node);
+    addExclusiveBounds(schema, node);
     if (isFile(node)) Object.assign(schema, { type: "string", contentEncoding: "base64" });
-    lists(schema, node, depth);
-    members(schema, node, depth);
-    choices(schema, node, depth);
-    return isNullable(node) ? orNull(schema) : schema;
+    addItems(schema, node, depth);
+    addProperties(schema, node, depth);
+    addChoices(schema, node, depth);
+    return isNullable(node) ? toNullable(schema) : schema;
   }
 
-  /** Simple values are repeated where they are used: they say more there than a reference does. */
-  function reference(given: JsonObject, depth: number): JsonObject {
-    const { target, ref } = followed(root, given) ?? {};
-    if (!isJsonObject(target) || ref === undefined) return described({}, given);
-    if (PARTS.every((word) => !(word in target))) return described(convert(target, depth + 1), given);
-    return described({ $ref: `#/$defs/${nameOf(ref, target)}` }, given);
+  /** Simple schemas are repeated where they are used: there they tell a model more than a reference. */
+  function convertRef(given: JsonObject, depth: number): JsonObject {
+    const { target, ref } = resolveRef(root, given) ?? {};
+    if (!isJsonObject(target) || ref === undefined) return addDescription({}, given);
+    if (PARTS.every((word) => !(word in target))) return addDescription(convert(target, depth + 1), given);
+    return addDescription({ $ref: `#/$defs/${toName(ref, target)}` }, given);
   }
 
-  function nameOf(ref: string, target: JsonObject): string {
+  function toName(ref: string, target: JsonObject): string {
     const known = names.get(ref);
     if (known !== undefined) return known;
     const last = ref.split("/").at(-1) ?? "";
@@ -109,8 +107,8 @@ export function createSchemas({ root, version }: OpenApiDocument): Schemas {
     return name;
   }
 
-  /** `allOf` in fewer words, where it can be said so. */
-  function simplified(node: JsonObject): JsonObject {
+  /** Simplifies `allOf` if possible. */
+  function simplify(node: JsonObject): JsonObject {
     const { allOf, ...rest } = node;
     if (!Array.isArray(allOf)) return node;
     const isAlone = allOf.length === 1 && PARTS.every((word) => !(word in rest)) && !("type" in rest);
@@ -118,10 +116,10 @@ export function createSchemas({ root, version }: OpenApiDocument): Schemas {
       const only = allOf[0];
       if (!isNullable(node)) return { ...only, ...pick(rest, ["description", "default", "readOnly"]) };
     }
-    return mergedObject(root, node) ?? node;
+    return mergeAllOf(root, node) ?? node;
   }
 
-  function lists(schema: JsonObject, node: JsonObject, depth: number): void {
+  function addItems(schema: JsonObject, node: JsonObject, depth: number): void {
     const { items, prefixItems } = node;
     if (Array.isArray(items)) schema["prefixItems"] = items.map((item) => convert(item, depth + 1));
     else if (isJsonObject(items)) schema["items"] = convert(items, depth + 1);
@@ -129,7 +127,7 @@ export function createSchemas({ root, version }: OpenApiDocument): Schemas {
       schema["prefixItems"] = prefixItems.map((item) => convert(item, depth + 1));
   }
 
-  function members(schema: JsonObject, node: JsonObject, depth: number): void {
+  function addProperties(schema: JsonObject, node: JsonObject, depth: number): void {
     const { additionalProperties, required } = node;
     const known = toEntries(node["properties"]);
     const kept = known.filter(([, inner]) => !isReadOnly(root, inner));
@@ -153,7 +151,7 @@ export function createSchemas({ root, version }: OpenApiDocument): Schemas {
   }
 
   /** `oneOf` becomes `anyOf`: once something was left out, two of its choices may allow the same value. */
-  function choices(schema: JsonObject, node: JsonObject, depth: number): void {
+  function addChoices(schema: JsonObject, node: JsonObject, depth: number): void {
     const all = ["allOf", "anyOf", "oneOf"].flatMap((word) => {
       const list = node[word];
       if (!Array.isArray(list) || list.length === 0) return [];
@@ -171,7 +169,7 @@ export function createSchemas({ root, version }: OpenApiDocument): Schemas {
   }
 }
 
-/** Whether a property is only ever told by the API, and never to it. */
+/** Whether only the API sets a property. */
 export function isReadOnly(root: JsonObject, node: unknown): boolean {
   if (isJsonObject(node) && node["readOnly"] === true) return true;
   const target = follow(root, node);

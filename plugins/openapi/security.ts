@@ -2,14 +2,14 @@ import { isJsonObject, type JsonObject } from "../../core/mod.ts";
 import type { AuthType } from "../../core/services/adapters.ts";
 import { type FoundOperation, follow, type OpenApiDocument, toEntries, toText } from "./document.ts";
 
-/** One way to prove who sends a request. */
+/** A security scheme of the document. */
 export interface Scheme {
   /** Name of the scheme in the document. */
   readonly name: string;
   readonly type: Exclude<AuthType, "none">;
   /** Location of an API key. */
   readonly in: "header" | "query" | "cookie";
-  /** The name of the header, parameter or cookie that it goes into. */
+  /** Name of the header, parameter or cookie. */
   readonly key: string;
   /** The word before it in an `Authorization` header. */
   readonly word: string;
@@ -21,15 +21,15 @@ export interface Scheme {
 /** Schemes that are needed together; empty if no authorization is needed. */
 export type Alternative = readonly Scheme[];
 
-/** The ways to prove who calls an operation, the one that is easiest to set up first; undefined where nothing is said. */
+/** Reads the security requirements of an operation, the easiest to set up first; undefined if there are none. */
 export function readSecurity(
   { root }: OpenApiDocument,
   { operation }: FoundOperation,
 ): readonly Alternative[] | undefined {
-  const asked = operation["security"] ?? root["security"];
-  if (!Array.isArray(asked)) return undefined;
+  const declared = operation["security"] ?? root["security"];
+  if (!Array.isArray(declared)) return undefined;
   const known = listSchemes(root);
-  const alternatives = asked.filter(isJsonObject).flatMap((requirement): Alternative[] => {
+  const alternatives = declared.filter(isJsonObject).flatMap((requirement): Alternative[] => {
     const schemes = Object.entries(requirement).map(([name, scopes]) => {
       const scheme = known.get(name);
       return (

@@ -2,30 +2,30 @@ import { GatewayError, isJsonObject, type JsonObject } from "../../core/mod.ts";
 import { type FoundOperation, type OpenApiDocument, toEntries, toText } from "./document.ts";
 
 /** Server of an operation, with the default values of its variables. */
-export interface ServerOf {
+interface OperationServer {
   readonly server: string;
   readonly serverVariables: Readonly<Record<string, string>>;
 }
 
-/** The first server that a document names for an operation, with a beginning where the document has one. */
-export function findServer(document: OpenApiDocument, { operation, item }: FoundOperation): ServerOf {
-  if (document.version === "2.0") return { server: oldServer(document), serverVariables: {} };
+/** Finds the first server of an operation, as an absolute URL if the URL of the document is known. */
+export function findServer(document: OpenApiDocument, { operation, item }: FoundOperation): OperationServer {
+  if (document.version === "2.0") return { server: toLegacyServer(document), serverVariables: {} };
   const lists = [operation["servers"], item["servers"], document.root["servers"]];
   const servers = lists.find((list) => Array.isArray(list) && list.length > 0) as unknown[] | undefined;
   const all = (servers ?? []).filter(isJsonObject).filter((one) => toText(one["url"]) !== undefined);
-  // A relative address is of use only where it is known what it is relative to.
+  // A relative URL needs the URL of the document.
   const usable = all.find((one) => document.url !== undefined || !/^\/(?!\/)/.test(String(one["url"])));
   const chosen = usable ?? all[0] ?? { url: "/" };
   return {
-    server: withBeginning(String(toText(chosen["url"])), document.url),
+    server: toAbsoluteUrl(String(toText(chosen["url"])), document.url),
     serverVariables: listDefaults(chosen["variables"]),
   };
 }
 
-function oldServer({ root, url }: OpenApiDocument): string {
+function toLegacyServer({ root, url }: OpenApiDocument): string {
   const { schemes, host, basePath } = root;
   const path = toText(basePath) ?? "/";
-  if (toText(host) === undefined) return withBeginning(path, url);
+  if (toText(host) === undefined) return toAbsoluteUrl(path, url);
   const known = Array.isArray(schemes)
     ? schemes.filter((scheme) => scheme === "https" || scheme === "http")
     : [];
@@ -33,9 +33,9 @@ function oldServer({ root, url }: OpenApiDocument): string {
   return `${scheme}://${String(host)}${path.startsWith("/") ? path : `/${path}`}`;
 }
 
-function withBeginning(url: string, base: string | undefined): string {
+function toAbsoluteUrl(url: string, base: string | undefined): string {
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(url)) return url;
-  // Some write only the host.
+  // Some documents have only the host.
   if (/^[a-z0-9-]+(\.[a-z0-9-]+)+([:/]|$)/i.test(url)) return `https://${url}`;
   if (url.startsWith("//")) return `${base?.startsWith("http:") ? "http:" : "https:"}${url}`;
   if (base !== undefined && !url.includes("{") && URL.canParse(url, base)) return new URL(url, base).href;
@@ -51,9 +51,9 @@ function listDefaults(variables: unknown): Record<string, string> {
   );
 }
 
-/** An address with its variables filled in. Throws where one has no value. */
-export function filledServer(
-  { server, serverVariables }: ServerOf,
+/** Fills in the variables of a server URL. Throws if one has no value. */
+export function fillServer(
+  { server, serverVariables }: OperationServer,
   given: Readonly<Record<string, string>>,
   adapter: string,
 ): string {
@@ -62,18 +62,18 @@ export function filledServer(
     if (value !== undefined) return value;
     throw new GatewayError(
       "CONFIG_INVALID",
-      `The address of "${adapter}" needs a value for "${name}". Set adapters.${adapter}.serverVariables.`,
+      `The server URL of "${adapter}" needs a value for "${name}". Set adapters.${adapter}.serverVariables.`,
       { data: { adapter, variable: name, sent: false } },
     );
   });
 }
 
-/** Joins the address of a server and a path; what the server's address holds after `?` or `#` is not part of it. */
-export function joined(server: string, path: string): string {
+/** Joins the URL of a server, without its query and fragment, and a path. */
+export function joinPath(server: string, path: string): string {
   return `${server.replace(/[?#].*$/s, "").replace(/\/$/, "")}${path}`;
 }
 
-/** The kinds of answer that an operation says it gives. */
+/** Creates the `accept` header from the declared responses of an operation. */
 export function toAccept({ root, version }: OpenApiDocument, operation: JsonObject): string {
   const types = new Set<string>();
   if (version === "2.0") {

@@ -1,9 +1,10 @@
 import { Buffer } from "node:buffer";
-import { GatewayError, isJsonObject } from "../../core/mod.ts";
+import { GatewayError } from "../../core/mod.ts";
 import { NEEDS_AUTH } from "../../core/services/servers.ts";
 import type { Http, HttpResult } from "../lib/http/client.ts";
 import { withSent } from "../lib/http/errors.ts";
-import type { AskToken, TokenRequest } from "./credentials.ts";
+import { parseJsonObject } from "../lib/json.ts";
+import type { FetchToken, TokenRequest } from "./credentials.ts";
 
 interface Token {
   readonly value: string;
@@ -11,58 +12,59 @@ interface Token {
 }
 
 /** A requested or received token. */
-interface Held {
-  readonly asking: Promise<Token>;
+interface TokenEntry {
+  readonly pending: Promise<Token>;
   token: Token | undefined;
 }
 
-/** Dependencies of the token store. */
-export interface TokensOptions {
-  readonly http: Http;
-  readonly adapter: string;
-  readonly deadlineMs: number;
-  /** For tests. */
-  readonly now?: () => number;
-}
-
-/** Time before its expiry at which a token is renewed: a request takes its time. */
+/** Time before its expiry at which a token is renewed, so that it is valid when the request arrives. */
 const MARGIN_MS = 30_000;
 const MAX_BYTES = 100_000;
 
 /** The tokens of an adapter. */
-export interface Tokens {
-  readonly ask: AskToken;
-  /** Forgets them, because one was refused. */
-  forget(): void;
+interface Tokens {
+  readonly get: FetchToken;
+  /** Drops all tokens, because one was refused. */
+  clear(): void;
 }
 
-/** Keeps tokens until they end. Of several that need one at once, one asks. */
-export function createTokens({ http, adapter, deadlineMs, now = Date.now }: TokensOptions): Tokens {
-  const known = new Map<string, Held>();
+/** Caches tokens until they expire. Concurrent calls share one request. */
+export function createTokens({
+  http,
+  adapter,
+  deadlineMs,
+  now = Date.now,
+}: {
+  http: Http;
+  adapter: string;
+  deadlineMs: number;
+  now?: () => number;
+}): Tokens {
+  const known = new Map<string, TokenEntry>();
   return {
-    forget: () => known.clear(),
-    async ask(request) {
+    clear: () => known.clear(),
+    async get(request) {
       const key = JSON.stringify([request.tokenUrl, request.clientId, request.scopes, request.audience]);
-      let held = known.get(key);
-      if (!held || (held.token && held.token.expiresAt <= now())) {
-        held = hold(key, fetchToken(request));
+      let entry = known.get(key);
+      if (!entry || (entry.token && entry.token.expiresAt <= now())) {
+        entry = addEntry(key, fetchToken(request));
       }
-      return (await held.asking).value;
+      return (await entry.pending).value;
     },
   };
 
-  function hold(key: string, asking: Promise<Token>): Held {
-    const held: Held = { asking, token: undefined };
-    known.set(key, held);
-    asking.then(
+  function addEntry(key: string, pending: Promise<Token>): TokenEntry {
+    const entry: TokenEntry = { pending, token: undefined };
+    known.set(key, entry);
+    pending.then(
       (token) => {
-        held.token = token;
+        entry.token = token;
       },
       () => {
-        if (known.get(key) === held) known.delete(key);
+        if (known.get(key) === entry) known.delete(key);
       },
     );
-    return held;
+    return entry;
   }
 
   async function fetchToken(request: TokenRequest): Promise<Token> {
@@ -73,7 +75,7 @@ export function createTokens({ http, adapter, deadlineMs, now = Date.now }: Toke
       ...(scopes.length > 0 && { scope: scopes.join(" ") }),
       ...(audience !== undefined && { audience }),
     });
-    const asked = now();
+    const askedAt = now();
     const answered = http.send(
       {
         method: "POST",
@@ -88,7 +90,7 @@ export function createTokens({ http, adapter, deadlineMs, now = Date.now }: Toke
       { maxBytes: MAX_BYTES, deadlineMs },
     );
     return answered.then(
-      (answer) => tokenIn(answer, asked),
+      (answer) => readToken(answer, askedAt),
       (thrown: unknown) => {
         // Nothing of the call itself has been sent yet.
         throw withSent(GatewayError.from(thrown), false);
@@ -96,29 +98,20 @@ export function createTokens({ http, adapter, deadlineMs, now = Date.now }: Toke
     );
   }
 
-  function tokenIn({ status, body }: HttpResult, asked: number): Token {
-    const said = parsed(body.toString());
-    const { access_token: value, expires_in: seconds } = said;
+  function readToken({ status, body }: HttpResult, askedAt: number): Token {
+    const reply = parseJsonObject(body.toString()) ?? {};
+    const { access_token: value, expires_in: seconds } = reply;
     if (status === 200 && typeof value === "string" && /^[\x21-\x7e]+$/.test(value)) {
       const lasts = typeof seconds === "number" && seconds > 0 ? seconds * 1000 : 0;
-      return { value, expiresAt: asked + lasts - Math.min(MARGIN_MS, lasts / 10) };
+      return { value, expiresAt: askedAt + lasts - Math.min(MARGIN_MS, lasts / 10) };
     }
-    // The name of a failure is one of a few words; a longer text may repeat what was sent.
+    // An error code is a single word; a longer string may repeat the secret that was sent.
     const why =
-      typeof said["error"] === "string" && /^[a-z_]{1,40}$/.test(said["error"]) ? said["error"] : "";
+      typeof reply["error"] === "string" && /^[a-z_]{1,40}$/.test(reply["error"]) ? reply["error"] : "";
     throw new GatewayError(
       NEEDS_AUTH,
       `"${adapter}" got no token (HTTP ${status}${why && `, ${why}`}). Its client id or secret may be wrong.`,
       { data: { adapter, status, sent: false } },
     );
-  }
-}
-
-function parsed(text: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isJsonObject(value) ? value : {};
-  } catch {
-    return {};
   }
 }

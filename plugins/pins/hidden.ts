@@ -1,4 +1,4 @@
-/** Names what is hidden in a text from a person who reads it; undefined if nothing is. */
+/** Names characters of a text that a reader cannot see; undefined if there are none. */
 export function findHidden(text: string): string | undefined {
   // Most texts are printable ASCII, and need no further check.
   if (!/[^\n\x20-\x7e]/.test(text)) return undefined;

@@ -1,31 +1,31 @@
 /**
- * Pins: a tool whose definition changes, or whose texts give orders to a model, waits until a person approves it.
+ * Pins: a tool whose definition changes, or whose texts give orders to a model, waits until the user approves it.
  *
  * @module
  */
 import * as v from "valibot";
-import { definePlugin, type PluginFactory } from "../../core/mod.ts";
+import { definePlugin } from "../../core/mod.ts";
+import { option } from "../lib/options.ts";
 
-/** Options of {@link pins}. */
-export interface PinsOptions {
-  /**
-   * Whether a tool that was never seen is trusted from then on (`trust`), or waits for approval (`ask`); `off` pins
-   * nothing. By default `trust` where the plugin `guard` is used, and `off` elsewhere.
-   */
-  readonly firstUse?: "trust" | "ask" | "off";
-}
+const options = v.strictObject({
+  firstUse: option(
+    v.picklist(["trust", "ask", "off"]),
+    "Treatment of a new tool: `trust` pins it at once, `ask` holds it back until it is approved, `off` pins nothing. Without it `trust` if the plugin `guard` is used, else `off`.",
+  ),
+});
 
-const options = v.strictObject({ firstUse: v.optional(v.picklist(["trust", "ask", "off"])) });
+/** Options for the pins plugin. */
+export type PinsOptions = v.InferInput<typeof options>;
 
 /**
  * Pins the definition of each tool when it is first used. A tool whose definition differs later, or whose texts hide
- * something or give orders to a model, is held back until a person approves it.
+ * something or give orders to a model, is held back until the user approves it.
  */
-export const pins: PluginFactory<"pins", PinsOptions> = definePlugin({
+export const pins = definePlugin({
   name: "pins",
   uses: ["state", "approvals", "servers?"],
   keys: ["pins"],
-  options: options as v.GenericSchema<PinsOptions>,
+  options,
   async setup(gateway, { firstUse = gateway.plugins.includes("guard") ? "trust" : "off" }) {
     if (firstUse === "off") return;
     // Loaded only where it is on: the patterns of the scan are large, and every preset lists this plugin.

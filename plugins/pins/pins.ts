@@ -4,9 +4,9 @@ import { type StateStore, updateState } from "../../core/services/state.ts";
 import { createToolHasher } from "../lib/hash.ts";
 import { SCAN_VERSION, scan } from "./scan.ts";
 
-/** Remembers the definition of each tool when it was first used, and holds back tools that have changed since. */
+/** Pins the definition of each tool when it is first used, and holds back tools that have changed since. */
 export interface Pins {
-  /** Whether a tool is the one that is pinned, as far as that is known without reading the store. */
+  /** Returns whether a tool is the pinned one, as far as that is known without reading the store. */
   isPinned(tool: Tool): boolean;
   /**
    * Pins a tool that may be used; gives the reason to hold back one that may not. If the store fails, a tool that is
@@ -24,7 +24,7 @@ export interface PinsParts {
   readonly gateway: Gateway;
   readonly store: StateStore;
   readonly approvals: Approvals;
-  /** Whether a tool that was never seen is trusted from then on, or waits for approval. */
+  /** Whether a new tool is trusted from then on, or waits for approval. */
   readonly firstUse: "trust" | "ask";
 }
 
@@ -47,7 +47,7 @@ const PREFIX = "pins/";
 
 /** Keeps pins in a store: one value for each server, because an API may have a thousand tools. */
 export function createPins({ gateway, store, approvals, firstUse }: PinsParts): Pins {
-  const hashOf = createToolHasher();
+  const hashTool = createToolHasher();
   const loading = new Map<string, Promise<ServerPins>>();
   const loaded = new Map<string, ServerPins>();
   /** Strings in which the scan found nothing, shared by the tools that enter together. */
@@ -56,13 +56,13 @@ export function createPins({ gateway, store, approvals, firstUse }: PinsParts): 
   return {
     isPinned: (tool) => matches(loaded.get(toPlace(gateway, tool.server))?.pins.get(tool.name), tool),
     async judge(tool, isCalled) {
-      const hash = hashOf(tool);
+      const hash = hashTool(tool);
       try {
         return await judge(tool, hash);
       } catch (thrown) {
         if (isCalled) throw thrown;
         gateway.report(GatewayError.from(thrown, "The pinned definitions of tools could not be read."));
-        const reason = "Whether it is the tool that was first used cannot be found out.";
+        const reason = "Its pinned definition could not be read.";
         return { status: "pending", reason, hash };
       }
     },
@@ -86,7 +86,7 @@ export function createPins({ gateway, store, approvals, firstUse }: PinsParts): 
   };
 
   function matches(pin: Pin | undefined, tool: Tool): boolean {
-    return pin?.hash === hashOf(tool) && pin.scan === SCAN_VERSION;
+    return pin?.hash === hashTool(tool) && pin.scan === SCAN_VERSION;
   }
 
   async function judge(tool: Tool, hash: string): Promise<Omit<HeldTool, "tool"> | undefined> {

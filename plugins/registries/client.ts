@@ -1,19 +1,24 @@
-import { createHash } from "node:crypto";
 import { type GatewayError, isJsonObject } from "../../core/mod.ts";
 import type { RegistryEntry, RegistryResult } from "../../core/services/registries.ts";
+import { sha256Hex } from "../lib/hash.ts";
 import { readEntry, writeEntry } from "./entry.ts";
-import { type RegistryOptions, registrySettings } from "./options.ts";
-import { type ListOptions, type RegistryPage, registryPages } from "./pages.ts";
-import { type RegistryParts, registryRequest, unavailable } from "./request.ts";
+import { parseRegistryOptions, type RegistryOptions } from "./options.ts";
+import {
+  createRegistryRequest,
+  type ListOptions,
+  type RegistryPage,
+  type RegistryParts,
+  readPages,
+  registryUnavailable,
+} from "./request.ts";
 
 /** Cache of results. The cache of a gateway is one. */
-export interface RegistryCache {
+interface RegistryCache {
   get(key: string): Promise<unknown>;
   set(key: string, value: unknown, ttlMs: number): Promise<void>;
 }
 
-/** Options for {@link RegistryClient.search}. */
-export interface RegistrySearchOptions {
+interface RegistrySearchOptions {
   /** Most entries; 100 by default. */
   readonly limit?: number | undefined;
   /** An exact version; `latest` by default. */
@@ -27,21 +32,20 @@ export interface RegistrySearchOptions {
 export interface RegistryClient {
   /** The base URLs, the most trusted first. */
   readonly registries: readonly string[];
-  /** The servers whose name contains a string. Rejects only if no registry could be asked. */
+  /** Finds the servers whose name contains a string. Rejects only if no registry could be asked. */
   search(query: string, options?: RegistrySearchOptions): Promise<RegistryResult>;
-  /** One version of a server, the latest by default, from the first registry that has it. */
+  /** Finds one version of a server, the latest by default, from the first registry that has it. */
   server(
     name: string,
     options?: { version?: string; signal?: AbortSignal },
   ): Promise<RegistryEntry | undefined>;
-  /** All versions of a server, the newest first. */
+  /** Lists all versions of a server, the newest first. */
   versions(name: string, options?: { signal?: AbortSignal }): Promise<readonly RegistryEntry[]>;
-  /** The pages of one registry's list. */
+  /** Reads the pages of one registry's list. */
   pages(registry: string, options?: ListOptions): AsyncGenerator<RegistryPage, void, undefined>;
 }
 
-/** Dependencies of {@link createRegistryClient}. */
-export interface RegistryClientParts extends RegistryParts {
+interface RegistryClientParts extends RegistryParts {
   readonly cache?: RegistryCache | undefined;
 }
 
@@ -56,11 +60,11 @@ export function createRegistryClient(
   options: RegistryOptions = {},
   parts: RegistryClientParts = {},
 ): RegistryClient {
-  const settings = registrySettings(options);
+  const settings = parseRegistryOptions(options);
   const { registries, ttlMs } = settings;
-  const request = registryRequest(settings, parts);
+  const request = createRegistryRequest(settings, parts);
   const pages: RegistryClient["pages"] = (registry, list = {}) =>
-    registryPages(request, registry, list, settings);
+    readPages(request, registry, list, settings);
 
   return {
     registries,
@@ -69,7 +73,7 @@ export function createRegistryClient(
       const most = Math.min(limit, MOST_FOUND);
       const asked = registries.map(async (registry) => {
         const key = cacheKey(query, [registry, version, String(most)]);
-        const known = useCache ? fromCache(await parts.cache?.get(key), registry) : undefined;
+        const known = useCache ? readCached(await parts.cache?.get(key), registry) : undefined;
         if (known) return known;
         const found: RegistryEntry[] = [];
         let count = 0;
@@ -81,12 +85,12 @@ export function createRegistryClient(
         await parts.cache?.set(key, kept.map(writeEntry), ttlMs);
         return kept;
       });
-      const { values, troubles } = await settled(asked, signal);
+      const { values, troubles } = await collectResults(asked, signal);
       return { entries: distinct(values.flat()).slice(0, most), troubles };
     },
     async server(name, { version = "latest", signal } = {}) {
       const path = `servers/${encodeURIComponent(name)}/versions/${encodeURIComponent(version)}`;
-      return firstOf(signal, async (registry) => {
+      return askFirst(signal, async (registry) => {
         const answer = await request(registry, path, {}, signal);
         const entry = answer && readEntry(answer.body, registry);
         // A registry may answer with another server.
@@ -95,7 +99,7 @@ export function createRegistryClient(
     },
     async versions(name, { signal } = {}) {
       const path = `servers/${encodeURIComponent(name)}/versions`;
-      const found = await firstOf(signal, async (registry) => {
+      const found = await askFirst(signal, async (registry) => {
         const answer = await request(registry, path, { include_deleted: "true" }, signal);
         const { servers } = answer?.body ?? {};
         const entries = (Array.isArray(servers) ? servers.slice(0, MOST_FOUND) : [])
@@ -108,7 +112,7 @@ export function createRegistryClient(
   };
 
   /** Asks from the most trusted on. A registry that fails is skipped; its error is thrown if no other has an answer. */
-  async function firstOf<T>(
+  async function askFirst<T>(
     signal: AbortSignal | undefined,
     ask: (registry: string) => Promise<T | undefined>,
   ): Promise<T | undefined> {
@@ -126,7 +130,7 @@ export function createRegistryClient(
     return undefined;
   }
 
-  async function settled<T>(
+  async function collectResults<T>(
     asked: readonly Promise<T>[],
     signal: AbortSignal | undefined,
   ): Promise<{ values: readonly T[]; troubles: readonly GatewayError[] }> {
@@ -134,7 +138,7 @@ export function createRegistryClient(
     const troubles: GatewayError[] = [];
     for (const [index, one] of (await Promise.allSettled(asked)).entries()) {
       if (one.status === "fulfilled") values.push(one.value);
-      else troubles.push(unavailable(registries[index] as string, one.reason));
+      else troubles.push(registryUnavailable(registries[index] as string, one.reason));
     }
     if (signal?.aborted) throw signal.reason;
     const [first] = troubles;
@@ -149,15 +153,12 @@ export function cacheKey(query: string, also: readonly string[]): string {
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, "_")
     .slice(0, 80);
-  const rest = createHash("sha256")
-    .update(JSON.stringify([query, ...also]))
-    .digest("hex")
-    .slice(0, 12);
+  const rest = sha256Hex(JSON.stringify([query, ...also])).slice(0, 12);
   return `registry_${words}_${rest}`;
 }
 
 /** Reads a cached result. Other programs may write into a cache folder, so it is checked as input from the network is. */
-function fromCache(value: unknown, registry: string): readonly RegistryEntry[] | undefined {
+function readCached(value: unknown, registry: string): readonly RegistryEntry[] | undefined {
   if (!Array.isArray(value)) return undefined;
   return value.filter(isJsonObject).flatMap((one) => readEntry(one, registry) ?? []);
 }

@@ -2,24 +2,32 @@ import { join } from "node:path";
 import { GatewayError } from "../../core/mod.ts";
 import type { Cache } from "../../core/services/cache.ts";
 import type { RegistryEntry } from "../../core/services/registries.ts";
-import { codeOf, makeFolder } from "../lib/files.ts";
+import { getErrorCode, makeFolder } from "../lib/files.ts";
 import { cacheFolder } from "../lib/folders.ts";
 import type { RegistryClient } from "./client.ts";
 import { writeEntry } from "./entry.ts";
-import { keepLatest, merge, nextSince } from "./merge.ts";
-import { unavailable } from "./request.ts";
-import { idOf, parseSnapshot, readSnapshot, type Snapshot, writeSnapshot } from "./snapshot.ts";
+import { registryUnavailable } from "./request.ts";
+import {
+  keepLatest,
+  type MirrorSnapshot,
+  mergeEntries,
+  nextSyncTime,
+  parseMirrorSnapshot,
+  readMirrorSnapshot,
+  toFileName,
+  writeMirrorSnapshot,
+} from "./snapshot.ts";
 
 /** The copy of the registries. */
-export interface MirrorContent {
+interface MirrorContent {
   /** One entry a server, deleted ones too; of the most trusted registry that has it. */
   readonly entries: readonly RegistryEntry[];
-  /** The time of the oldest sync; nothing where a registry was never synced. */
+  /** The time of the oldest sync; undefined if a registry was never synced. */
   readonly syncedAt: number | undefined;
 }
 
 /** Progress of a sync. */
-export interface SyncProgress {
+interface SyncProgress {
   readonly registry: string;
   readonly servers: number;
   readonly pages: number;
@@ -41,8 +49,7 @@ export interface SyncReport {
   readonly dropped: number;
 }
 
-/** Options for {@link Mirror.sync}. */
-export interface SyncOptions {
+interface SyncOptions {
   /** Asks for everything, and not only for changes. */
   readonly full?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -51,7 +58,7 @@ export interface SyncOptions {
 
 /** A copy of registries on this machine. */
 export interface Mirror {
-  /** Reads the copy; nothing where there was never a sync. */
+  /** Reads the copy; undefined if there was never a sync. */
   read(): Promise<MirrorContent | undefined>;
   /** Asks the registries for changes. A registry that fails does not affect the others; its copy stays as it was. */
   sync(options?: SyncOptions): Promise<{ reports: readonly SyncReport[]; troubles: readonly GatewayError[] }>;
@@ -72,8 +79,8 @@ export interface MirrorParts {
 
 /** A shared copy that was not renewed for this long is dropped. */
 const SHARED_MS = 30 * 86_400_000;
-const textKey = (registry: string): string => `registry-mirror_${idOf(registry)}`;
-const timeKey = (registry: string): string => `registry-mirror-time_${idOf(registry)}`;
+const textKey = (registry: string): string => `registry-mirror_${toFileName(registry)}`;
+const timeKey = (registry: string): string => `registry-mirror-time_${toFileName(registry)}`;
 
 /** Creates a mirror of the registries of a client. */
 export function createMirror(parts: MirrorParts): Mirror {
@@ -87,7 +94,7 @@ export function createMirror(parts: MirrorParts): Mirror {
 
   return {
     async read() {
-      const snapshots = await Promise.all(client.registries.map(newest));
+      const snapshots = await Promise.all(client.registries.map(readNewest));
       const there = snapshots.filter((snapshot) => snapshot !== undefined);
       if (there.length === 0) return undefined;
       const all = new Map<string, RegistryEntry>();
@@ -105,24 +112,24 @@ export function createMirror(parts: MirrorParts): Mirror {
         } catch (thrown) {
           if (options.signal?.aborted) throw thrown;
           if (GatewayError.is(thrown) && thrown.code === "CONFIG_INVALID") throw thrown;
-          troubles.push(unavailable(registry, thrown));
+          troubles.push(registryUnavailable(registry, thrown));
         }
       }
       return { reports, troubles };
     },
   };
 
-  /** The snapshot of this machine, or a newer one of another. */
-  async function newest(registry: string): Promise<Snapshot | undefined> {
-    const own = await readSnapshot(folder, registry);
+  /** Reads the snapshot of this machine, or a newer one of another. */
+  async function readNewest(registry: string): Promise<MirrorSnapshot | undefined> {
+    const own = await readMirrorSnapshot(folder, registry);
     // The time first: the snapshot may have many megabytes.
     const at = await shared?.get(timeKey(registry), { stored: true });
     if (typeof at !== "number" || at <= (own?.syncedAt ?? 0)) return own;
     const text = await shared?.get(textKey(registry), { stored: true });
-    const other = typeof text === "string" ? parseSnapshot(text, registry) : undefined;
+    const other = typeof text === "string" ? parseMirrorSnapshot(text, registry) : undefined;
     if (!other || other.syncedAt <= (own?.syncedAt ?? 0)) return own;
     // A failed write only means that it is fetched again.
-    await writeSnapshot(folder, other).catch(() => {});
+    await writeMirrorSnapshot(folder, other).catch(() => {});
     return other;
   }
 
@@ -130,7 +137,7 @@ export function createMirror(parts: MirrorParts): Mirror {
     registry: string,
     { full = false, signal, onProgress }: SyncOptions,
   ): Promise<SyncReport> {
-    const before = await newest(registry);
+    const before = await readNewest(registry);
     const since = full ? undefined : before?.since;
     await checkFolder();
     const found = new Map<string, RegistryEntry>();
@@ -150,7 +157,7 @@ export function createMirror(parts: MirrorParts): Mirror {
       onProgress?.({ registry, servers: found.size, pages: ++pages });
       if (size > maxBytes) break;
     }
-    const { entries, added, changed } = merge(
+    const { entries, added, changed } = mergeEntries(
       since === undefined ? undefined : before,
       before,
       found,
@@ -159,10 +166,10 @@ export function createMirror(parts: MirrorParts): Mirror {
     const snapshot = {
       registry,
       entries,
-      since: isWhole ? nextSince(entries, startedAt ?? now()) : undefined,
+      since: isWhole ? nextSyncTime(entries, startedAt ?? now()) : undefined,
       syncedAt: now(),
     };
-    const text = await writeSnapshot(folder, snapshot);
+    const text = await writeMirrorSnapshot(folder, snapshot);
     await shared?.set(textKey(registry), text, SHARED_MS);
     await shared?.set(timeKey(registry), snapshot.syncedAt, SHARED_MS);
     const count = (status: RegistryEntry["status"]): number =>
@@ -185,7 +192,7 @@ export function createMirror(parts: MirrorParts): Mirror {
     try {
       await makeFolder(folder);
     } catch (cause) {
-      const why = codeOf(cause) ?? "the system refused it";
+      const why = getErrorCode(cause) ?? "the system refused it";
       throw new GatewayError("CONFIG_INVALID", `Cannot keep the list of a registry in ${folder} (${why}).`, {
         cause,
       });

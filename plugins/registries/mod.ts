@@ -4,67 +4,45 @@
  *
  * @module
  */
-
 import * as v from "valibot";
-import { definePlugin, type PluginFactory } from "../../core/mod.ts";
+import { definePlugin } from "../../core/mod.ts";
+import { option } from "../lib/options.ts";
 import { createRegistryClient } from "./client.ts";
-import { createRegistrySearch } from "./search.ts";
+import { REGISTRY_NOT_FOUND, REGISTRY_REFUSED, REGISTRY_UNAVAILABLE } from "./errors.ts";
+import { splitUrls } from "./options.ts";
 
-export type {
-  Registries,
-  RegistryEntry,
-  RegistryResult,
-  RegistryStatus,
-} from "../../core/services/registries.ts";
-export type { RetryPolicy } from "../lib/backoff.ts";
-export {
-  createRegistryClient,
-  type RegistryCache,
-  type RegistryClient,
-  type RegistryClientParts,
-  type RegistrySearchOptions,
-} from "./client.ts";
+export { createRegistryClient, type RegistryClient } from "./client.ts";
 export { REGISTRY_NOT_FOUND, REGISTRY_REFUSED, REGISTRY_UNAVAILABLE } from "./errors.ts";
 export { type Given, type InstallOptions, type InstallPlan, planInstall } from "./install.ts";
-export {
-  createMirror,
-  type Mirror,
-  type MirrorContent,
-  type MirrorParts,
-  type SyncOptions,
-  type SyncProgress,
-  type SyncReport,
-} from "./mirror.ts";
+export { createMirror, type Mirror } from "./mirror.ts";
 export { OFFICIAL_REGISTRY, type RegistryOptions } from "./options.ts";
-export type { ListOptions, RegistryPage } from "./pages.ts";
-export { createRegistryRanker, type RegistryHit, type RegistryIndex, registryIndex } from "./rank.ts";
-export type { RegistryParts } from "./request.ts";
-
-/** Options for the registries plugin. */
-export interface RegistriesOptions {
-  /** Base URLs of registries, the most trusted first; those in `TOOLPIPE_REGISTRIES`, or the official one, by default. */
-  readonly urls?: readonly string[];
-}
+export { createRegistryIndex, createRegistryRanker, type RegistryHit, type RegistryIndex } from "./rank.ts";
 
 const options = v.strictObject({
-  urls: v.optional(v.array(v.string())),
+  urls: option(
+    v.array(v.string()),
+    "Base URLs of registries, the most trusted first. Without them, those in `TOOLPIPE_REGISTRIES`, or the official one.",
+  ),
 });
 
+/** Options of the plugin `registries`. */
+export type RegistriesOptions = v.InferInput<typeof options>;
+
 /** Lets other plugins search MCP registries. */
-export const registries: PluginFactory<"registries", RegistriesOptions> = definePlugin({
+export const registries = definePlugin({
   name: "registries",
   uses: ["cache?", "state?"],
   provides: ["registries"],
-  options: options as v.GenericSchema<RegistriesOptions>,
+  options,
+  errors: { REGISTRY_UNAVAILABLE, REGISTRY_NOT_FOUND, REGISTRY_REFUSED },
   setup(gateway, { urls }) {
     const { cache, state } = gateway.services;
-    const named = urls ?? namedRegistries();
-    const client = createRegistryClient(named ? { registries: named } : {}, { cache });
-    gateway.provide("registries", createRegistrySearch(client, gateway, state?.shared ? cache : undefined));
+    const client = createRegistryClient({ registries: urls ?? splitUrls() }, { cache });
+    gateway.provide("registries", {
+      async search(...query) {
+        const { searchRegistries } = await import("./search.ts");
+        return searchRegistries(client, gateway, state?.shared ? cache : undefined, ...query);
+      },
+    });
   },
 });
-
-function namedRegistries(): readonly string[] | undefined {
-  const named = (process.env["TOOLPIPE_REGISTRIES"] ?? "").split(/[\s,]+/).filter(Boolean);
-  return named.length > 0 ? named : undefined;
-}

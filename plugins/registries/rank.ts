@@ -1,8 +1,8 @@
 import type { Gateway, Tool } from "../../core/mod.ts";
 import type { RegistryEntry } from "../../core/services/registries.ts";
 import type { Ranker } from "../../core/services/search.ts";
-import { wordsOf } from "../lib/text/text.ts";
-import { objectsIn } from "./entry.ts";
+import { readObjects } from "../lib/server-entry/server-inputs.ts";
+import { splitWords } from "../lib/text/words.ts";
 
 /** A server that fits a query. */
 export interface RegistryHit {
@@ -32,9 +32,9 @@ function wordCountRanker(): Ranker {
       known = tools;
     },
     rank(query, { limit } = {}) {
-      const words = [...new Set(wordsOf(query))];
+      const words = [...new Set(splitWords(query))];
       const hits = known.flatMap((tool) => {
-        const own = new Set(wordsOf(`${tool.server} ${tool.name} ${tool.description}`));
+        const own = new Set(splitWords(`${tool.server} ${tool.name} ${tool.description}`));
         const relevance = words.filter((word) => own.has(word)).length / words.length;
         return relevance > 0 ? [{ tool, relevance }] : [];
       });
@@ -49,9 +49,9 @@ const DEPRECATED = 0.5;
 const TAIL = 0.25;
 
 /** Indexes servers by the words and the meaning of their names and descriptions, without a network. */
-export function registryIndex(entries: readonly RegistryEntry[], ranker: Ranker): RegistryIndex {
+export function createRegistryIndex(entries: readonly RegistryEntry[], ranker: Ranker): RegistryIndex {
   const live = entries.filter(({ status }) => status !== "deleted");
-  const byId = new Map(live.map((entry) => [toolOf(entry), entry]));
+  const byId = new Map(live.map((entry) => [toTool(entry), entry]));
   ranker.update("registry", [...byId.keys()]);
   return {
     async rank(query, limit) {
@@ -72,7 +72,7 @@ export function registryIndex(entries: readonly RegistryEntry[], ranker: Ranker)
 }
 
 /** Converts a server to the form that rankers index. */
-function toolOf(entry: RegistryEntry): Tool {
+function toTool(entry: RegistryEntry): Tool {
   const { name, title, description, server } = entry;
   const [owner = "", own = ""] = name.split("/");
   return {
@@ -82,7 +82,7 @@ function toolOf(entry: RegistryEntry): Tool {
     server: owner.replace(/^(io|com|ai|dev|org|net|app|co)\./, "").replace(/^(github|gitlab)\./, ""),
     title,
     description: description === "" ? title : description,
-    inputSchema: { type: "object", properties: variablesOf(server) },
+    inputSchema: { type: "object", properties: readVariables(server) },
     tags: [],
     enabled: true,
     builtin: false,
@@ -90,9 +90,9 @@ function toolOf(entry: RegistryEntry): Tool {
 }
 
 /** Variables that a server asks for; they often name the service it is for. */
-function variablesOf(server: RegistryEntry["server"]): Record<string, object> {
-  const packages = objectsIn(server, "packages").slice(0, 3);
-  const variables = packages.flatMap((one) => objectsIn(one, "environmentVariables").slice(0, 10));
+function readVariables(server: RegistryEntry["server"]): Record<string, object> {
+  const packages = readObjects(server, "packages").slice(0, 3);
+  const variables = packages.flatMap((one) => readObjects(one, "environmentVariables").slice(0, 10));
   return Object.fromEntries(
     variables.flatMap(({ name, description }) =>
       typeof name === "string" ? [[name.slice(0, 100), { description }]] : [],

@@ -1,12 +1,15 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { GatewayError, isJsonObject, type JsonObject } from "../../core/mod.ts";
+import type { RegistryEntry } from "../../core/services/registries.ts";
 import { UPSTREAM_PROTOCOL } from "../../core/services/servers.ts";
-import { retried } from "../lib/backoff.ts";
+import { retryWork, sleep } from "../lib/backoff.ts";
 import { createHttp } from "../lib/http/client.ts";
 import { toStatusError, unexpectedStatus } from "../lib/http/errors.ts";
-import { memoryLimiter } from "../lib/rate.ts";
+import { parseJsonObject } from "../lib/json.ts";
+import { memoryLimiter, takeTurn } from "../lib/rate.ts";
+import { readField } from "../lib/server-entry/connection.ts";
+import { readEntry } from "./entry.ts";
 import { REGISTRY_UNAVAILABLE } from "./errors.ts";
-import { type RegistrySettings, shownRegistry } from "./options.ts";
+import { formatRegistry, type RegistrySettings } from "./options.ts";
 
 /** Clock and randomness, for tests. */
 export interface RegistryParts {
@@ -17,14 +20,14 @@ export interface RegistryParts {
 }
 
 /** Answer of a registry. */
-export interface RegistryAnswer {
+interface RegistryAnswer {
   readonly body: JsonObject;
   /** The time of the registry, if it sent it. */
   readonly at: number | undefined;
 }
 
-/** Requests a path of the API of one registry; nothing if it is not found. */
-export type RegistryRequest = (
+/** Requests a path of the API of one registry; undefined if it is not found. */
+type RegistryRequest = (
   base: string,
   path: string,
   query?: Readonly<Record<string, string | undefined>>,
@@ -35,9 +38,12 @@ export type RegistryRequest = (
 const RATE = { limit: 10, perMs: 1_000, burst: 20 };
 
 /** Creates a function for requests that are limited in size, time and rate, and retried after temporary failures. */
-export function registryRequest(settings: RegistrySettings, parts: RegistryParts = {}): RegistryRequest {
+export function createRegistryRequest(
+  settings: RegistrySettings,
+  parts: RegistryParts = {},
+): RegistryRequest {
   const { timeoutMs: deadlineMs, maxBytes, retry: policy } = settings;
-  const { wait = pause, random = Math.random } = parts;
+  const { wait = sleep, random = Math.random } = parts;
   const http = createHttp({
     maxBytes,
     deadlineMs,
@@ -54,24 +60,20 @@ export function registryRequest(settings: RegistrySettings, parts: RegistryParts
     for (const [name, value] of Object.entries(query))
       if (value !== undefined) url.searchParams.set(name, value);
     try {
-      return await retried(() => attempt(base, url, signal), {
+      return await retryWork(() => attempt(base, url, signal), {
         policy,
         waiting: { sleep: wait, random },
-        mayRetry: mayPass,
+        mayRetry: isTemporary,
         signal,
       });
     } catch (thrown) {
       if (signal?.aborted) throw signal.reason;
-      throw unavailable(base, thrown);
+      throw registryUnavailable(base, thrown);
     }
   };
 
   async function attempt(base: string, url: URL, signal?: AbortSignal): Promise<RegistryAnswer | undefined> {
-    for (;;) {
-      const { ok, retryAfterMs } = await limiter.take([{ ...RATE, name: base }]);
-      if (ok) break;
-      await pause(retryAfterMs, signal);
-    }
+    await takeTurn(limiter, { ...RATE, name: base }, signal);
     const response = await http.fetch(url, signal ? { signal } : {});
     if (response.status === 404) {
       await response.body?.cancel();
@@ -81,19 +83,20 @@ export function registryRequest(settings: RegistrySettings, parts: RegistryParts
       await response.body?.cancel();
       throw toStatusError(response, url.host) ?? unexpectedStatus(response.status, url.host);
     }
-    const body = parsed(await response.text());
+    const body = parseJsonObject(await response.text());
+    if (!body) throw new GatewayError(UPSTREAM_PROTOCOL, "Its answer is not a JSON object.");
     const at = Date.parse(response.headers.get("date") ?? "");
     return { body, at: Number.isNaN(at) ? undefined : at };
   }
 }
 
-/** The error for a registry that cannot be used. */
-export function unavailable(base: string, thrown: unknown): GatewayError {
+/** Creates the error for a registry that cannot be used. */
+export function registryUnavailable(base: string, thrown: unknown): GatewayError {
   const cause = GatewayError.from(thrown);
   if (cause.code === REGISTRY_UNAVAILABLE.code) return cause;
   const { status, retryAfterMs } = cause.data;
-  const later = typeof retryAfterMs === "number" && ` Try again in ${seconds(retryAfterMs)} s.`;
-  const registry = shownRegistry(base);
+  const later = typeof retryAfterMs === "number" && ` Try again in ${Math.ceil(retryAfterMs / 1000)} s.`;
+  const registry = formatRegistry(base);
   return new GatewayError(
     REGISTRY_UNAVAILABLE,
     `The registry ${registry} cannot be used. ${cause.message}${later || ""}`,
@@ -101,32 +104,88 @@ export function unavailable(base: string, thrown: unknown): GatewayError {
   );
 }
 
-function parsed(text: string): JsonObject {
-  try {
-    const body: unknown = JSON.parse(text);
-    if (isJsonObject(body)) return body;
-  } catch {}
-  throw new GatewayError(UPSTREAM_PROTOCOL, "Its answer is not a JSON object.");
-}
-
-function seconds(ms: unknown): number {
-  return Math.ceil(Number(ms) / 1000);
-}
-
-async function pause(ms: number, signal?: AbortSignal): Promise<void> {
-  try {
-    await sleep(ms, undefined, signal && { signal });
-  } catch (thrown) {
-    throw signal?.aborted ? signal.reason : thrown;
-  }
-}
-
 /** Whether spec 004 (8.3) retries an error: HTTP 429 and 503, timeouts, reset connections. */
-function mayPass({ code, data, cause }: GatewayError): boolean {
+function isTemporary({ code, data, cause }: GatewayError): boolean {
   const { status } = data;
   if (status !== undefined) return status === 429 || status === 503;
   if (code === "TIMEOUT" || code === "UPSTREAM_CLOSED") return true;
   return (
     code === "CONNECT_FAILED" && cause instanceof Error && /ETIMEDOUT|CONNECT_TIMEOUT/.test(cause.message)
   );
+}
+
+/** Filter of a list of servers. */
+export interface ListOptions {
+  /** A part of the name, in any case. */
+  readonly search?: string | undefined;
+  /** Only servers that changed since, as RFC 3339; those deleted since are then listed too. */
+  readonly updatedSince?: string | undefined;
+  /** An exact version, or `latest` for one entry a server. */
+  readonly version?: string | undefined;
+  readonly includeDeleted?: boolean | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** One page of a list. */
+export interface RegistryPage {
+  readonly entries: readonly RegistryEntry[];
+  /** Number of unusable entries that were left out. */
+  readonly dropped: number;
+  /** The cursor of the next page; nothing at the end of the list. */
+  readonly cursor: string | undefined;
+  /** The time of the registry, if it sent it. */
+  readonly at: number | undefined;
+}
+
+/** More than is ever asked for. */
+const MOST_ENTRIES = 2_000;
+const LONGEST_CURSOR = 4_000;
+/** A list ends after this many pages without a new entry. */
+const MOST_IDLE_PAGES = 3;
+
+/** Reads a list page by page. It ends, whatever a registry answers. */
+export async function* readPages(
+  request: RegistryRequest,
+  base: string,
+  options: ListOptions,
+  settings: Pick<RegistrySettings, "pageSize" | "maxPages">,
+): AsyncGenerator<RegistryPage, void, undefined> {
+  const { search, updatedSince, version, includeDeleted, signal } = options;
+  const query = {
+    limit: String(settings.pageSize),
+    search,
+    updated_since: updatedSince,
+    version,
+    include_deleted: includeDeleted ? "true" : undefined,
+  };
+  const cursors = new Set<string>();
+  const seen = new Set<string>();
+  let cursor: string | undefined;
+  let idle = 0;
+  for (let count = 0; count < settings.maxPages; count++) {
+    const answer = await request(base, "servers", { ...query, cursor }, signal);
+    if (!answer)
+      throw registryUnavailable(base, new GatewayError(UPSTREAM_PROTOCOL, "It has no API of version 0.1."));
+    const page = readPage(answer.body, base);
+    const fresh = page.entries.filter((entry) => {
+      const id = `${entry.name} ${entry.version}`;
+      return !seen.has(id) && seen.add(id);
+    });
+    // Unusable entries count as new: others may follow them.
+    idle = fresh.length + page.dropped > 0 ? 0 : idle + 1;
+    const next = page.cursor;
+    yield { entries: fresh, dropped: page.dropped, cursor: next, at: answer.at };
+    if (next === undefined || next === cursor || cursors.has(next) || idle >= MOST_IDLE_PAGES) return;
+    cursors.add(next);
+    cursor = next;
+  }
+}
+
+function readPage(body: JsonObject, base: string): Omit<RegistryPage, "at"> {
+  const servers = Array.isArray(body["servers"]) ? body["servers"] : [];
+  const entries = servers.slice(0, MOST_ENTRIES).flatMap((value) => readEntry(value, base) ?? []);
+  const metadata = isJsonObject(body["metadata"]) ? body["metadata"] : {};
+  const cursor = readField(metadata, "nextCursor");
+  const isUsable = typeof cursor === "string" && cursor !== "" && cursor.length <= LONGEST_CURSOR;
+  return { entries, dropped: servers.length - entries.length, cursor: isUsable ? cursor : undefined };
 }

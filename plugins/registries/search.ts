@@ -1,36 +1,88 @@
-import type { Gateway } from "../../core/mod.ts";
-import type { Registries } from "../../core/services/registries.ts";
+import type { Gateway, GatewayError } from "../../core/mod.ts";
+import type { Registries, RegistryEntry, RegistryResult } from "../../core/services/registries.ts";
+import type { Ranker } from "../../core/services/search.ts";
+import { splitWords, stopWords } from "../lib/text/words.ts";
 import type { RegistryClient } from "./client.ts";
-import type { MirrorParts } from "./mirror.ts";
-
-const LIMIT = 20;
+import { createMirror, type Mirror, type MirrorParts } from "./mirror.ts";
+import { createRegistryIndex, createRegistryRanker, type RegistryHit } from "./rank.ts";
 
 /**
- * Creates the search of the registries: in their copy on this machine if there is one and it may be used, else in the
- * registries themselves.
+ * Searches the registries: in their copy on this machine if there is one and it may be used, else in the registries
+ * themselves.
  */
-export function createRegistrySearch(
+export async function searchRegistries(
   client: RegistryClient,
   gateway: Pick<Gateway, "drivers">,
-  shared?: MirrorParts["shared"],
-): Registries {
-  return {
-    async search(query, { useCache = true, limit = LIMIT, signal } = {}) {
-      const [{ findLocal, findRemote }, { createMirror }, { createRegistryRanker }] = await Promise.all([
-        import("./find.ts"),
-        import("./mirror.ts"),
-        import("./rank.ts"),
-      ]);
-      const ranker = () => createRegistryRanker(gateway);
-      const remote: RegistryClient = {
-        ...client,
-        search: (text, options) => client.search(text, { ...options, useCache }),
-      };
-      const local = useCache
-        ? await findLocal(createMirror({ client, shared }), query, { limit, ranker, signal })
-        : undefined;
-      const { hits, troubles } = local ?? (await findRemote(remote, query, { limit, ranker, signal }));
-      return { entries: hits.map(({ entry }) => entry), troubles };
-    },
+  shared: MirrorParts["shared"],
+  ...[query, { useCache = true, limit = 20, signal } = {}]: Parameters<Registries["search"]>
+): Promise<RegistryResult> {
+  const options: FindOptions = { limit, ranker: () => createRegistryRanker(gateway), signal };
+  const remote: RegistryClient = {
+    ...client,
+    search: (text, given) => client.search(text, { ...given, useCache }),
   };
+  const local = useCache ? await findLocal(createMirror({ client, shared }), query, options) : undefined;
+  const { hits, troubles } = local ?? (await findRemote(remote, query, options));
+  return { entries: hits.map(({ entry }) => entry), troubles };
+}
+
+/** Result of a search for servers. */
+export interface FoundServers {
+  readonly hits: readonly RegistryHit[];
+  /** Whether the copy on this machine was searched, or the registries themselves. */
+  readonly source: "mirror" | "registry";
+  /** Size of the copy, and the time it was made. */
+  readonly known?: { readonly servers: number; readonly syncedAt: number | undefined };
+  /** Errors of registries that could not be asked. */
+  readonly troubles: readonly GatewayError[];
+}
+
+/** Options for {@link findLocal} and {@link findRemote}. */
+export interface FindOptions {
+  readonly limit: number;
+  /** Creates an empty ranker. */
+  readonly ranker: () => Promise<Ranker>;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Most words that are asked for; each is a request. */
+const MOST_WORDS = 4;
+const LEAST_RELEVANCE = 0.01;
+
+/** Searches the copy on this machine; undefined if there is none. */
+export async function findLocal(
+  mirror: Mirror,
+  query: string,
+  { limit, ranker }: FindOptions,
+): Promise<FoundServers | undefined> {
+  const content = await mirror.read();
+  if (!content) return undefined;
+  const { entries, syncedAt } = content;
+  const hits = await createRegistryIndex(entries, await ranker()).rank(query, limit);
+  return { hits, source: "mirror", known: { servers: entries.length, syncedAt }, troubles: [] };
+}
+
+/**
+ * Searches the registries themselves. They only find names that contain the query, so each word is asked for too, and
+ * the results are ranked here.
+ */
+export async function findRemote(
+  client: RegistryClient,
+  query: string,
+  { limit, ranker, signal }: FindOptions,
+): Promise<FoundServers> {
+  const words = [...new Set(splitWords(query))].filter((word) => word.length > 2 && !stopWords.has(word));
+  const texts = [query.trim(), ...(words.length > 1 ? words.slice(0, MOST_WORDS) : [])];
+  const results = await Promise.all(texts.map((text) => client.search(text, { signal })));
+  const [whole] = results;
+  const all = new Map<string, RegistryEntry>();
+  for (const { entries } of results)
+    for (const entry of entries) if (!all.has(entry.name)) all.set(entry.name, entry);
+  const ranked = await createRegistryIndex([...all.values()], await ranker()).rank(query, limit);
+  const names = new Set(ranked.map(({ entry }) => entry.name));
+  // A name that contains the query is a hit, whatever its rank.
+  const literal = (whole?.entries ?? []).filter(({ name }) => !names.has(name));
+  const hits = [...ranked, ...literal.map((entry) => ({ entry, relevance: LEAST_RELEVANCE }))];
+  const troubles = new Map(results.flatMap((one) => one.troubles.map((error) => [error.message, error])));
+  return { hits: hits.slice(0, limit), source: "registry", troubles: [...troubles.values()] };
 }

@@ -1,7 +1,7 @@
 import { inflateRawSync } from "node:zlib";
 
 /** One file of an archive. */
-export interface ZippedFile {
+interface ZippedFile {
   /** Its path within the archive, with slashes; it cannot lead outside. */
   readonly path: string;
   readonly isExecutable: boolean;
@@ -10,7 +10,7 @@ export interface ZippedFile {
 }
 
 /** Limits of an archive. */
-export interface ZipLimits {
+interface ZipLimits {
   readonly files: number;
   /** Total size once unpacked. */
   readonly bytes: number;
@@ -26,32 +26,34 @@ const DEFLATED = 8;
 const LONGEST_TAIL = 1_000_000;
 
 /** An archive that cannot be unpacked. */
-export class ZipFault extends Error {}
+export class ZipError extends Error {}
 
 /** Lists the files of an untrusted archive. Throws a `ZipFault` unless all of it can be unpacked safely. */
-export function zippedFiles(bytes: Uint8Array, limits: ZipLimits): readonly ZippedFile[] {
-  return inBounds(() => list(new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength), bytes, limits));
+export function listZip(bytes: Uint8Array, limits: ZipLimits): readonly ZippedFile[] {
+  return checkBounds(() =>
+    list(new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength), bytes, limits),
+  );
 }
 
 /** Translates reads outside of the archive, which any offset in it may cause. */
-function inBounds<T>(read: () => T): T {
+function checkBounds<T>(read: () => T): T {
   try {
     return read();
   } catch (thrown) {
-    throw thrown instanceof RangeError ? new ZipFault("it is damaged") : thrown;
+    throw thrown instanceof RangeError ? new ZipError("it is damaged") : thrown;
   }
 }
 
 function list(view: DataView, bytes: Uint8Array, limits: ZipLimits): readonly ZippedFile[] {
-  const end = endOf(view);
+  const end = findEnd(view);
   const count = view.getUint16(end + 10, true);
   let at = view.getUint32(end + 16, true);
-  if (count > limits.files) throw new ZipFault("it holds too many files");
+  if (count > limits.files) throw new ZipError("it holds too many files");
   const files: ZippedFile[] = [];
   const seen = new Set<string>();
   let total = 0;
   for (let index = 0; index < count; index++) {
-    if (view.getUint32(at, true) !== DIRECTORY) throw new ZipFault("it is damaged");
+    if (view.getUint32(at, true) !== DIRECTORY) throw new ZipError("it is damaged");
     const flags = view.getUint16(at + 8, true);
     const method = view.getUint16(at + 10, true);
     const packed = view.getUint32(at + 20, true);
@@ -63,29 +65,29 @@ function list(view: DataView, bytes: Uint8Array, limits: ZipLimits): readonly Zi
     at += 46 + nameLength + view.getUint16(at + 30, true) + view.getUint16(at + 32, true);
     if (path.endsWith("/")) continue;
     total += size;
-    if (total > limits.bytes) throw new ZipFault("it is too large once unpacked");
+    if (total > limits.bytes) throw new ZipError("it is too large once unpacked");
     if (flags & ENCRYPTED || (method !== STORED && method !== DEFLATED))
-      throw new ZipFault("it is packed in a way that is not known here");
+      throw new ZipError("it is packed in a way that is not known here");
     const kind = mode & 0o170000;
-    if (kind !== 0 && kind !== 0o100000) throw new ZipFault("it holds a link or a device");
-    if (!isInside(path)) throw new ZipFault("one of its files would lie outside of its folder");
+    if (kind !== 0 && kind !== 0o100000) throw new ZipError("it holds a link or a device");
+    if (!isInside(path)) throw new ZipError("one of its files would lie outside of its folder");
     // Some file systems ignore the case of names.
     const folded = path.toLowerCase().normalize("NFC");
-    if (seen.has(folded)) throw new ZipFault("two of its files have the same name");
+    if (seen.has(folded)) throw new ZipError("two of its files have the same name");
     seen.add(folded);
     files.push({
       path,
       isExecutable: (mode & 0o111) !== 0,
-      read: () => inBounds(() => unpack(view, bytes, { local, packed, size, method })),
+      read: () => checkBounds(() => unpack(view, bytes, { local, packed, size, method })),
     });
   }
   return files;
 }
 
-function endOf(view: DataView): number {
+function findEnd(view: DataView): number {
   const first = Math.max(0, view.byteLength - LONGEST_TAIL);
   for (let at = view.byteLength - 22; at >= first; at--) if (view.getUint32(at, true) === END) return at;
-  throw new ZipFault("it is no archive");
+  throw new ZipError("it is no archive");
 }
 
 function isInside(path: string): boolean {
@@ -98,14 +100,14 @@ function unpack(
   bytes: Uint8Array,
   { local, packed, size, method }: { local: number; packed: number; size: number; method: number },
 ): Uint8Array {
-  if (view.getUint32(local, true) !== LOCAL) throw new ZipFault("it is damaged");
+  if (view.getUint32(local, true) !== LOCAL) throw new ZipError("it is damaged");
   const start = local + 30 + view.getUint16(local + 26, true) + view.getUint16(local + 28, true);
   const content = bytes.subarray(start, start + packed);
-  if (content.length !== packed) throw new ZipFault("it is damaged");
+  if (content.length !== packed) throw new ZipError("it is damaged");
   try {
     const found =
       method === STORED ? content : inflateRawSync(content, { maxOutputLength: Math.max(1, size) });
     if (found.length === size) return found;
   } catch {}
-  throw new ZipFault("it is damaged");
+  throw new ZipError("it is damaged");
 }

@@ -1,66 +1,62 @@
 /**
- * Lets clients use what servers have besides their tools: resources, templates, prompts and completions.
+ * Lets clients use the resources, templates, prompts and completions of servers.
  *
  * @module
  */
 import * as v from "valibot";
-import {
-  defineError,
-  definePlugin,
-  type ErrorKind,
-  GatewayError,
-  type PluginFactory,
-} from "../../core/mod.ts";
+import { defineError, definePlugin, type ErrorKind, GatewayError } from "../../core/mod.ts";
 import { offerLogging } from "../../core/services/clients.ts";
-import { createAsk } from "./ask.ts";
-import { type Offer, offerOf } from "./offer.ts";
-import { type ProviderParts, promptsOf, resourcesOf } from "./providers.ts";
+import { option } from "../lib/options.ts";
+import { type CombinedListing, combineListings } from "./listing.ts";
+import {
+  createPromptProvider,
+  createResourceProvider,
+  createSendRequest,
+  type ProviderParts,
+  REQUEST_REFUSED,
+} from "./providers.ts";
 import { createWatches } from "./watches.ts";
 
-export { REQUEST_REFUSED } from "./ask.ts";
+export { REQUEST_REFUSED } from "./providers.ts";
 
-/** Two servers have a resource of the same URI; the first one's is used. */
 export const RESOURCE_SHADOWED: ErrorKind = defineError("RESOURCE_SHADOWED", {
   spec: "CONFIGURATION_ERROR",
   exit: 2,
+  description: "Two servers have a resource of the same URI; the first one's is used.",
 });
-
-/** The options of {@link relay}. */
-export interface RelayOptions {
-  /** Whether clients see the resources of servers; true by default. */
-  readonly resources?: boolean;
-  /** Whether clients see the prompts of servers, and completions for both; true by default. */
-  readonly prompts?: boolean;
-}
 
 const options = v.strictObject({
-  resources: v.optional(v.boolean(), true),
-  prompts: v.optional(v.boolean(), true),
+  resources: option(v.boolean(), "Whether clients see the resources of servers.", true),
+  prompts: option(v.boolean(), "Whether clients see the prompts of servers, and completions for both.", true),
 });
 
+/** Options of {@link relay}. */
+export type RelayOptions = v.InferInput<typeof options>;
+
 /**
- * Offers the resources and prompts of all servers under one roof. URIs stay as they are, and of two servers with the
- * same one the first counts; prompts are named as tools are. Clients are told that there is something of a kind only
- * where a server has it, or has not said yet what it has.
+ * Exposes the resources and prompts of all servers. URIs stay as they are, and of two servers with the same one the
+ * first counts; prompts are named like tools. Resources or prompts are announced to clients only if a server has some,
+ * or is not listed yet.
  */
-export const relay: PluginFactory<"relay", RelayOptions, Required<RelayOptions>> = definePlugin({
+export const relay = definePlugin({
   name: "relay",
   order: "post",
   uses: ["servers", "rules?", "clients?"],
-  options: options as v.GenericSchema<RelayOptions, Required<RelayOptions>>,
-  setup(gateway, given) {
+  options,
+  errors: { RESOURCE_SHADOWED, REQUEST_REFUSED },
+  setup(gateway, settings) {
     const { servers } = gateway.services;
     const listeners: (() => void)[] = [];
-    const told = new Set<string>();
+    const reported = new Set<string>();
     const isOffered = { resources: false, prompts: false };
-    let offer: Offer | undefined;
+    let listing: CombinedListing | undefined;
 
     const allows = (server: string, request: string): boolean =>
       gateway.services.rules?.allows(server, request) !== false;
 
-    const look = (): Offer => {
-      offer ??= offerOf(servers?.statuses() ?? [], allows);
-      return offer;
+    const getListing = (): CombinedListing => {
+      listing ??= combineListings(servers?.statuses() ?? [], allows);
+      return listing;
     };
     const isPending = (): boolean =>
       (servers?.statuses() ?? []).some(
@@ -68,27 +64,27 @@ export const relay: PluginFactory<"relay", RelayOptions, Required<RelayOptions>>
           listedAt === undefined && !config.disabled && status !== "needs-approval",
       );
     const watches = createWatches(() => servers);
-    /** Who may not read something need not hear of its changes either. */
+    /** A client that may not read a resource is not notified of its changes either. */
     const checkWatch = (server: string): void => {
       const { rules } = gateway.services;
       if (!rules || rules.allows(server, "resources/read")) return;
       throw new GatewayError("TOOL_DISABLED", rules.explain(server, "resources/read"), { data: { server } });
     };
     const parts: ProviderParts = {
-      ask: createAsk(gateway),
-      offer: look,
+      send: createSendRequest(gateway),
+      listing: getListing,
       watches,
       checkWatch,
-      mayBe: (capability) => look().can(capability) || isPending(),
+      canHave: (capability) => getListing().can(capability) || isPending(),
       onChange: (changed) => void listeners.push(changed),
       isOffered: (kind) => isOffered[kind],
     };
-    if (given.resources) gateway.register("resources", "relay", resourcesOf(parts));
-    if (given.prompts) gateway.register("prompts", "relay", promptsOf(parts));
+    if (settings.resources) gateway.register("resources", "relay", createResourceProvider(parts));
+    if (settings.prompts) gateway.register("prompts", "relay", createPromptProvider(parts));
 
-    /** What is offered once stays: a client that was told so need not ask again. */
+    /** Resources and prompts stay announced: clients do not ask again. */
     const announce = (): void => {
-      const { resources, templates, prompts, can } = look();
+      const { resources, templates, prompts, can } = getListing();
       const mayCome = isPending();
       if (mayCome) offerLogging(gateway);
       isOffered.resources ||= mayCome || resources.length + templates.length > 0 || hasResources();
@@ -98,22 +94,22 @@ export const relay: PluginFactory<"relay", RelayOptions, Required<RelayOptions>>
       (servers?.statuses() ?? []).some(({ info }) => info?.capabilities?.["resources"] !== undefined);
 
     const warn = (): void => {
-      for (const { uri, server, by } of look().shadowed) {
-        const message = `The resource "${uri.slice(0, 200)}" of the server "${server}" is not shown: "${by}" has one of the same URI.`;
-        if (told.has(message)) continue;
-        told.add(message);
+      for (const { uri, server, by } of getListing().shadowed) {
+        const message = `The resource "${uri.slice(0, 200)}" of the server "${server}" is not listed: "${by}" has one of the same URI.`;
+        if (reported.has(message)) continue;
+        reported.add(message);
         gateway.report(new GatewayError(RESOURCE_SHADOWED, message, { data: { server, by } }));
       }
     };
 
     servers?.on({
       offer() {
-        offer = undefined;
+        listing = undefined;
         announce();
         warn();
         for (const changed of listeners) changed();
       },
-      resourceUpdated: (server, uri) => watches.tell(server, uri),
+      resourceUpdated: (server, uri) => watches.notify(server, uri),
     });
     return { ready: announce };
   },

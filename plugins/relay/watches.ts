@@ -1,25 +1,25 @@
 import type { Servers } from "../../core/services/servers.ts";
 
-/** Who wants to hear of changes of which resources. */
+/** Subscriptions of clients to resources. */
 export interface Watches {
-  /** Returns what ends it. Rejects where the server cannot be asked, or refuses. */
+  /** Returns a function that ends the watch. Rejects if the server cannot be reached or refuses. */
   add(server: string, uri: string, onUpdate: (uri: string) => void): Promise<() => Promise<void>>;
-  /** A resource of a server has changed. */
-  tell(server: string, uri: string): void;
+  /** Notifies the watchers of a resource that has changed. */
+  notify(server: string, uri: string): void;
 }
 
 type Listeners = Map<string, Set<(uri: string) => void>>;
 
-/** Makes the watches. A server is told of each URI once, however many watch it. */
-export function createWatches(upstreams: () => Servers | undefined): Watches {
+/** Creates the watches. A server is sent each URI once, however many clients watch it. */
+export function createWatches(servers: () => Servers | undefined): Watches {
   const byServer = new Map<string, Listeners>();
   const turns = new Map<string, Promise<void>>();
 
-  /** One after another: of two at once, the older list could be the last to arrive. */
+  /** One request after another: of two at once, the older list could be the last to arrive. */
   const sync = (server: string): Promise<void> => {
     const turn = (turns.get(server) ?? Promise.resolve())
       .catch(() => {})
-      .then(() => upstreams()?.watch(server, [...(byServer.get(server)?.keys() ?? [])].sort()));
+      .then(() => servers()?.watch(server, [...(byServer.get(server)?.keys() ?? [])].sort()));
     turns.set(server, turn);
     return turn;
   };
@@ -31,7 +31,7 @@ export function createWatches(upstreams: () => Servers | undefined): Watches {
       const isNew = !watched.has(uri);
       const listeners = watched.get(uri) ?? new Set();
       watched.set(uri, listeners);
-      // One of its own: the same function may watch twice, and end once.
+      // A new function: a client may pass the same one twice and end one watch.
       const listener = (changed: string): void => onUpdate(changed);
       listeners.add(listener);
       const end = async (): Promise<void> => {
@@ -47,7 +47,7 @@ export function createWatches(upstreams: () => Servers | undefined): Watches {
       }
       return end;
     },
-    tell(server, uri) {
+    notify(server, uri) {
       for (const [watched, listeners] of byServer.get(server) ?? []) {
         if (uri !== watched && !uri.startsWith(watched.endsWith("/") ? watched : `${watched}/`)) continue;
         for (const listener of listeners) listener(uri);

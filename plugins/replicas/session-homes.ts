@@ -1,14 +1,13 @@
 import { networkInterfaces } from "node:os";
-import type { SessionHomes } from "../../core/services/sessions.ts";
+import type { SessionHomes } from "../../core/services/http.ts";
 import type { SharedState } from "../../core/services/state.ts";
 import { FORWARDED, forward } from "./forward.ts";
 
-/** Options of {@link createSessionHomes}. */
-export interface SessionHomesOptions {
+interface SessionHomesOptions {
   readonly shared: SharedState;
-  /** Where other replicas reach this one; by default the address that is announced. */
+  /** The address at which other replicas reach this one; by default the one that is announced. */
   readonly address?: string | undefined;
-  /** Whether it takes over from the gateway before, which may have sessions. */
+  /** Whether it replaces a gateway that may have sessions. */
   readonly isReload?: boolean | undefined;
   readonly beatMs?: number;
 }
@@ -16,7 +15,7 @@ export interface SessionHomesOptions {
 /** A client that comes back later than this starts a new session. */
 const SESSION_MS = 7 * 24 * 3_600_000;
 const BEAT_MS = 2_000;
-/** Ids of any other form were given out by no gateway. */
+/** The form of the ids that gateways give out. */
 const SESSION = /^[\w-]{1,64}$/;
 /** A replica that missed so many beats has ended. */
 const MISSED_BEATS = 4;
@@ -70,7 +69,7 @@ export function createSessionHomes(options: SessionHomesOptions): SessionHomes {
   };
 }
 
-/** An address that stands for all addresses of a machine is of no use to other machines. */
+/** Replaces an address that stands for all addresses of this machine: other machines cannot use it. */
 function toReachable(url: string): string {
   const address = new URL(url);
   if (address.hostname !== "0.0.0.0" && address.hostname !== "[::]") return url;

@@ -1,36 +1,36 @@
 import { randomUUID } from "node:crypto";
 import * as v from "valibot";
 import { type Gateway, GatewayError, type JsonObject } from "../../core/mod.ts";
-import { definitionHash } from "../../core/services/sources.ts";
 import type { SharedState } from "../../core/services/state.ts";
-
-/** Passes on what servers say, from one gateway to the others. */
-export interface Sharing {
-  start(): void;
-  stop(): Promise<void>;
-}
+import { backoffDelay } from "../lib/backoff.ts";
+import { hashServer } from "../lib/hash.ts";
+import { parseJson } from "../lib/json.ts";
 
 const TOPIC = "catalog";
-/** As long as a snapshot of the catalog is kept. */
+/** The time for which a snapshot of the catalog is kept. */
 const KEEP_MS = 30 * 24 * 3_600_000;
-const LONGEST_WAIT_MS = 30_000;
+const BACKOFF = { initialDelayMs: 1_000, maxDelayMs: 30_000 };
 
 const notice = v.object({ from: v.string(), server: v.string(), hash: v.string() });
 
 /**
- * Makes what passes on what servers say. It is kept where all can see it, and only that it is there is told: who does
- * not hear it finds it there later. What fails is tried again until it does not. A server is meant by its definition, wherever the files of a replica are.
+ * Shares the listings of servers between replicas. A listing is stored in the shared state, and a notice names it: a
+ * replica that misses the notice finds the listing later. Failures are retried until they succeed. A listing is keyed by
+ * the definition of its server, since names and files may differ between replicas.
  */
-export function shareListings(gateway: Gateway, shared: SharedState): Sharing {
+export function shareListings(
+  gateway: Gateway,
+  shared: SharedState,
+): { start(): void; stop(): Promise<void> } {
   const { servers } = gateway.services;
   const self = randomUUID();
-  /** What could not be told. */
-  const untold = new Map<string, Readonly<JsonObject>>();
-  const underWay = new Set<Promise<void>>();
-  let end = (): void => {};
+  /** Listings that could not be published yet, by server. */
+  const unpublished = new Map<string, Readonly<JsonObject>>();
+  const pending = new Set<Promise<void>>();
+  let unsubscribe = (): void => {};
   let failures = 0;
   let timer: ReturnType<typeof setTimeout> | undefined;
-  let isOver = false;
+  let isStopped = false;
 
   const run = (work: () => Promise<void>): void => {
     const done: Promise<void> = work()
@@ -39,88 +39,76 @@ export function shareListings(gateway: Gateway, shared: SharedState): Sharing {
           failures = 0;
         },
         (thrown: unknown) => {
-          // Once, and not every time.
+          // Reported once, not with every retry.
           if (failures === 0) gateway.report(GatewayError.from(thrown));
           retry();
         },
       )
-      .finally(() => underWay.delete(done));
-    underWay.add(done);
+      .finally(() => pending.delete(done));
+    pending.add(done);
   };
   const retry = (): void => {
     clearTimeout(timer);
-    if (isOver) return;
-    timer = setTimeout(() => run(catchUp), Math.min(1_000 * 2 ** failures++, LONGEST_WAIT_MS));
+    if (isStopped) return;
+    timer = setTimeout(() => run(catchUp), backoffDelay(failures++, BACKOFF));
     timer.unref?.();
   };
 
-  servers?.on({ listed: (server, listed) => run(() => tell(server, listed)) });
+  servers?.on({ listed: (server, listed) => run(() => publish(server, listed)) });
 
   return {
     start() {
-      end = shared.subscribe(
+      unsubscribe = shared.subscribe(
         TOPIC,
-        (message) => run(() => hear(message)),
+        (message) => run(() => receive(message)),
         () => run(catchUp),
       );
       run(catchUp);
     },
     async stop() {
-      isOver = true;
+      isStopped = true;
       clearTimeout(timer);
-      end();
-      await Promise.all(underWay);
+      unsubscribe();
+      await Promise.all(pending);
     },
   };
 
-  async function tell(server: string, listed: Readonly<JsonObject>): Promise<void> {
+  async function publish(server: string, listed: Readonly<JsonObject>): Promise<void> {
     const hash = String(listed["hash"]);
-    untold.set(server, listed);
+    unpublished.set(server, listed);
     const at = Number(listed["savedAt"]) || 0;
-    // Who could not tell something for a while may come after somebody who has asked the server since.
-    if (await shared.put(nameOf(hash), JSON.stringify(listed), KEEP_MS, at)) {
+    // Another replica may have listed the server again while this one could not publish: the newer listing stays.
+    if (await shared.put(toKey(hash), JSON.stringify(listed), KEEP_MS, at)) {
       await shared.publish(TOPIC, JSON.stringify({ from: self, server, hash }));
     }
-    if (untold.get(server) === listed) untold.delete(server);
+    if (unpublished.get(server) === listed) unpublished.delete(server);
   }
 
-  async function hear(message: string): Promise<void> {
-    const told = noticeOf(message);
-    const config = told && servers?.status(told.server)?.config;
-    // Another gateway of the same Redis may have another server of this name.
-    if (!told || !config || told.from === self || definitionHash(config) !== told.hash) return;
-    // Nothing waits for a server that may be slow.
-    if (!(await reread(told.server, told.hash))) void servers?.refresh(told.server);
+  async function receive(message: string): Promise<void> {
+    const { success, output } = v.safeParse(notice, parseJson(message));
+    if (!success || output.from === self) return;
+    const { server, hash } = output;
+    const config = servers?.status(server)?.config;
+    // Another gateway on the same Redis may have a different server of this name.
+    if (!config || hashServer(config) !== hash) return;
+    // Not awaited: the server may be slow.
+    if (!(await adopt(server, hash))) void servers?.refresh(server);
   }
 
-  /** Whether there was something to read. */
-  async function reread(server: string, hash: string): Promise<boolean> {
-    const listed = await shared.get(nameOf(hash));
+  /** Adopts the stored listing of a server. Returns false if there is none. */
+  async function adopt(server: string, hash: string): Promise<boolean> {
+    const listed = await shared.get(toKey(hash));
     if (listed === undefined) return false;
-    await servers?.adopt(server, jsonOf(listed));
+    await servers?.adopt(server, parseJson(listed));
     return true;
   }
 
   async function catchUp(): Promise<void> {
-    for (const [server, listed] of untold) await tell(server, listed);
-    for (const { name, config } of servers?.statuses() ?? []) await reread(name, definitionHash(config));
+    for (const [server, listed] of unpublished) await publish(server, listed);
+    for (const { name, config } of servers?.statuses() ?? []) await adopt(name, hashServer(config));
   }
 }
 
-function nameOf(hash: string): string {
+function toKey(hash: string): string {
   return `listing:${hash}`;
-}
-
-function noticeOf(message: string): v.InferOutput<typeof notice> | undefined {
-  const { success, output } = v.safeParse(notice, jsonOf(message));
-  return success ? output : undefined;
-}
-
-/** Somebody else may have written it. */
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,24 +1,16 @@
 import { Buffer } from "node:buffer";
 import type { ContentBlock, ToolResult } from "../../core/mod.ts";
-import { createLink, createNote, type OmittedPart, toResultUri } from "./links.ts";
-import { findPageEnd } from "./page.ts";
+import {
+  createLink,
+  createNote,
+  findPageEnd,
+  type OmittedPart,
+  type ResultPart,
+  toResultUri,
+} from "./page.ts";
 import { type Budget, countJsonBytes, countTextBytes, getMimeType, getPayload } from "./size.ts";
 
-/** A part of a result that is kept: a text, which is read page by page, or a block, which is read whole. */
-export type ResultPart =
-  | { readonly mimeType: string; readonly text: string }
-  | { readonly mimeType: string; readonly block: ContentBlock };
-
-/** A result that was cut. */
-export interface CutResult {
-  /** The result within the budget, with a note and links to the rest. */
-  readonly shown: ToolResult;
-  /** The parts that are not shown, by their names in URIs. */
-  readonly parts: ReadonlyMap<string, ResultPart>;
-}
-
-/** Options of {@link cutResult}. */
-export interface CutOptions extends Budget {
+interface CutOptions extends Budget {
   /** Id under which the parts are kept; undefined if they are not. */
   readonly id: string | undefined;
   /** Whether structured content stays, whatever its size: a client may insist on it. */
@@ -32,11 +24,14 @@ const MAX_LINKS = 4;
 const JSON_TYPE = "application/json";
 
 /**
- * Cuts a result to a budget. All text blocks are one text, cut where the budget ends. Any other block that is too large
+ * Cuts a result to a budget: `shown` has a note and links to `parts`, which have their names in URIs. All text blocks are one text, cut where the budget ends. Any other block that is too large
  * is left out whole: half an image, or half a JSON, is of no use. Structured content goes first, since servers repeat it
  * as text.
  */
-export function cutResult(result: ToolResult, options: CutOptions): CutResult {
+export function cutResult(
+  result: ToolResult,
+  options: CutOptions,
+): { readonly shown: ToolResult; readonly parts: ReadonlyMap<string, ResultPart> } {
   const { id, maxBytes, maxMediaBytes, keepStructured } = options;
   const { structuredContent, ...rest } = result;
   const parts = new Map<string, ResultPart>();

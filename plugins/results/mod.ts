@@ -4,74 +4,45 @@
  * @module
  */
 import * as v from "valibot";
+import { LONGEST_TIMER_MS } from "../../core/hooks.ts";
 import { type Call, definePlugin, type Tool, textResult } from "../../core/mod.ts";
-import { createKeptResults, type KeptResults } from "./kept.ts";
-import { reader } from "./links.ts";
-import { toPageResource, toPageResult } from "./page.ts";
+import { option, wholeNumber } from "../lib/options.ts";
+import { createKeptResults, type KeptResults } from "./kept-results.ts";
+import { reader, toPageResource, toPageResult } from "./page.ts";
 import { fitsBudget } from "./size.ts";
 
-export type { LongCall, Results } from "../../core/services/results.ts";
-
-const MAX_TIMER_MS = 2 ** 31 - 1;
-// The number is formatted only if the value is wrong: the first number that is formatted takes 10 ms, because Node loads
-// its data of languages then.
-const atLeast = (least: number) =>
-  v.pipe(
-    v.number(),
-    v.integer(),
-    v.minValue(least, () => `a whole number, ${least.toLocaleString("en")} or more`),
-  );
 const milliseconds = (least: number) =>
-  v.pipe(atLeast(least), v.maxValue(MAX_TIMER_MS, "a number of milliseconds that a timer can hold"));
+  v.pipe(wholeNumber(least), v.maxValue(LONGEST_TIMER_MS, "a number of milliseconds that a timer can hold"));
 
 const options = v.strictObject({
-  maxBytes: v.optional(
-    v.pipe(
-      atLeast(4_000),
-      v.description(
-        "Bytes of text that an agent is shown at once. Hosts limit the answer of a tool to about 25,000 tokens, and even text that is hard on a tokenizer (digits, base64) has two bytes to a token.",
-      ),
-    ),
+  maxBytes: option(
+    wholeNumber(4_000),
+    "Bytes of text that an agent is shown at once. Hosts limit the answer of a tool to about 25,000 tokens, and even text that is hard on a tokenizer (digits, base64) has two bytes to a token.",
     50_000,
   ),
-  maxMediaBytes: v.optional(
-    v.pipe(
-      atLeast(0),
-      v.description(
-        "Characters of images, audio and other base64 that an agent is shown at once. A model does not read them as text, but some hosts limit the whole message to 1 MB.",
-      ),
-    ),
+  maxMediaBytes: option(
+    wholeNumber(0),
+    "Characters of images, audio and other base64 that an agent is shown at once. A model does not read them as text, but some hosts limit the whole message to 1 MB.",
     1_000_000,
   ),
-  keepMs: v.optional(
-    v.pipe(
-      milliseconds(1),
-      v.description(
-        "Milliseconds for which the parts that were not shown can be read, from the last reading on.",
-      ),
-    ),
+  keepMs: option(
+    milliseconds(1),
+    "Milliseconds for which the parts that were not shown can be read, from the last reading on.",
     3_600_000,
   ),
-  maxKeptBytes: v.optional(
-    v.pipe(atLeast(0), v.description("Bytes that are kept at most; the oldest results go first.")),
+  maxKeptBytes: option(
+    wholeNumber(0),
+    "Bytes that are kept at most; the oldest results go first.",
     50_000_000,
   ),
-  waitMs: v.optional(
-    v.pipe(
-      milliseconds(0),
-      v.description(
-        "Milliseconds after which a call is answered with a link to its result; 0 means never. Most clients give up after 60 seconds. Only a call that was allowed more than the default time limit, or reports progress, takes this long.",
-      ),
-    ),
+  waitMs: option(
+    milliseconds(0),
+    "Milliseconds after which a call is answered with a link to its result; 0 means never. Most clients give up after 60 seconds. Only a call that was allowed more than the default time limit, or reports progress, takes this long.",
     50_000,
   ),
-  maxRunning: v.optional(
-    v.pipe(
-      atLeast(0),
-      v.description(
-        "Calls that may go on at once after their clients were answered with a link; others are waited for.",
-      ),
-    ),
+  maxRunning: option(
+    wholeNumber(0),
+    "Calls that may go on at once after their clients were answered with a link; others are waited for.",
     32,
   ),
 });

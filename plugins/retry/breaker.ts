@@ -1,29 +1,25 @@
-/** Stops asking a server that does not answer. */
+/** Stops calls to a server that does not answer. */
 export interface Breaker {
-  /** How long it is until the server may be asked; 0 where it may be now, and then whoever asks says how it went. */
+  /** Returns the milliseconds until a call is allowed. After 0, the caller reports how the call went. */
   enter(): number;
-  /** The server answered. */
+  /** Reports that the server answered. */
   succeed(): void;
-  /** How many failures were counted so far. */
+  /** Number of failures counted so far. */
   readonly counted: number;
   /**
-   * It did not. What many fail with at once is one failure: whoever says how many were counted when they began is
-   * counted only if there are no more now.
+   * Reports that the server did not answer. Calls that fail together are one failure: with `since`, the value of
+   * `counted` when the call began, the failure counts only if no other was counted in between.
    */
   fail(since?: number): void;
-  /** Nobody knows: the caller gave up, say. */
+  /** Reports a call that tells nothing about the server: the caller gave up, for example. */
   leave(): void;
 }
 
-/** When a breaker opens, and for how long. */
-export interface BreakerLimits {
-  /** So many failures in a row. */
-  readonly failures: number;
-  readonly openMs: number;
-}
-
-/** Opens after some failures in a row; after a while one call is let through, and how it goes decides. */
-export function createBreaker({ failures: limit, openMs }: BreakerLimits, now: () => number): Breaker {
+/** Creates a breaker that opens after `limit` failures in a row. After `openMs` one call is let through and decides. */
+export function createBreaker(
+  { failures: limit, openMs }: { readonly failures: number; readonly openMs: number },
+  now: () => number,
+): Breaker {
   let failures = 0;
   let counted = 0;
   let openUntil = 0;
@@ -34,7 +30,7 @@ export function createBreaker({ failures: limit, openMs }: BreakerLimits, now: (
       if (failures < limit) return 0;
       const left = openUntil - now();
       if (left > 0) return Math.ceil(left);
-      // One asks on behalf of all; the others wait for it as for a breaker that is open.
+      // One call probes for all; to the others the breaker is still open.
       if (isProbing) return openMs;
       isProbing = true;
       return 0;
@@ -55,6 +51,41 @@ export function createBreaker({ failures: limit, openMs }: BreakerLimits, now: (
     },
     leave() {
       isProbing = false;
+    },
+  };
+}
+
+/** Limits retries to a share of the calls. */
+export interface RetryBudget {
+  /** Counts a call. */
+  call(): void;
+  /** Counts a retry, and returns true, if the budget has room for it. */
+  retry(): boolean;
+}
+
+const WINDOW_MS = 60_000;
+
+/** Creates a budget of a share of each minute's calls, and at least one: few calls must not mean no retry at all. */
+export function createRetryBudget(share: number, now: () => number): RetryBudget {
+  let began = Number.NEGATIVE_INFINITY;
+  let calls = 0;
+  let retries = 0;
+  const startWindow = (): void => {
+    if (now() - began < WINDOW_MS) return;
+    began = now();
+    calls = 0;
+    retries = 0;
+  };
+  return {
+    call() {
+      startWindow();
+      calls++;
+    },
+    retry() {
+      startWindow();
+      if (retries + 1 > Math.max(1, calls * share)) return false;
+      retries++;
+      return true;
     },
   };
 }

@@ -1,5 +1,5 @@
 /**
- * Tries calls again that failed on the way to their server, and stops asking servers that do not answer.
+ * Retries calls that failed on the way to their server, and stops calling servers that do not answer.
  *
  * @module
  */
@@ -11,102 +11,104 @@ import {
   type ErrorKind,
   GatewayError,
   type Next,
-  type PluginFactory,
   type SettledCall,
 } from "../../core/mod.ts";
 import { readGuardRequest } from "../../core/services/policy.ts";
-import { type Breaker, createBreaker } from "./breaker.ts";
-import { type RetryBudget, retryBudget } from "./budget.ts";
-import { isConnectionLost, verdictOn } from "./verdict.ts";
-import { mayRetry, waitBefore } from "./waiting.ts";
+import { type Backoff, nextBackoffDelay, sleep } from "../lib/backoff.ts";
+import { option, wholeNumber } from "../lib/options.ts";
+import { type Breaker, createBreaker, createRetryBudget, type RetryBudget } from "./breaker.ts";
+import { canRetry, isConnectionLost, judgeAttempt } from "./verdict.ts";
 
-/** A server has failed so often in a row that it is not asked for a while. */
 export const BREAKER_OPEN: ErrorKind = defineError("BREAKER_OPEN", {
   spec: "SERVER_CONNECTION_ERROR",
   retry: true,
+  description: "A server has failed so often in a row that it is not called for a while.",
 });
 
-/** The options of {@link retry}. */
-export interface RetryOptions {
-  /** How often a call is tried again; 1 by default, and 0 for never. */
-  readonly retries?: number;
-  /** The longest wait before the first retry, which is twice as long before each next one; 100 by default. */
-  readonly baseMs?: number;
-  /** The longest wait at all; a server that asks for more is not waited for. 2,000 by default. */
-  readonly maxMs?: number;
-  /** How large a share of the calls to a server may be retries; 0.2 by default. */
-  readonly share?: number;
-  /** So many failures in a row, and a server is not asked for a while; 5 by default. */
-  readonly failures?: number;
-  /** For how long; 30,000 by default. */
-  readonly openMs?: number;
-  /** Milliseconds that only ever grow, for tests. */
-  readonly now?: () => number;
-}
-
-type Settings = Required<RetryOptions>;
-
-const count = v.pipe(v.number(), v.integer(), v.minValue(0, "a whole number, 0 or more"));
+const count = wholeNumber(0);
 const options = v.strictObject({
-  retries: v.optional(count, 1),
-  baseMs: v.optional(count, 100),
-  maxMs: v.optional(count, 2_000),
-  share: v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(1)), 0.2),
-  failures: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1, "a whole number, 1 or more")), 5),
-  openMs: v.optional(count, 30_000),
-  now: v.optional(
+  retries: option(count, "Retries of a call; 0 means none.", 1),
+  baseMs: option(
+    count,
+    "The longest delay before the first retry in milliseconds; it doubles with each further retry.",
+    100,
+  ),
+  maxMs: option(
+    count,
+    "The longest delay of all in milliseconds. If a server asks for more, the call is not retried.",
+    2_000,
+  ),
+  share: option(
+    v.pipe(v.number(), v.minValue(0), v.maxValue(1)),
+    "The share of the calls to a server that may be retries, from 0 to 1.",
+    0.2,
+  ),
+  failures: option(wholeNumber(1), "Failures in a row after which a server is not called for a while.", 5),
+  openMs: option(count, "Milliseconds for which a server that failed is not called.", 30_000),
+  now: option(
     v.custom<() => number>((value) => typeof value === "function", "a function"),
+    "A clock in milliseconds that never goes back, for tests.",
     () => () => performance.now(),
   ),
 });
 
-interface Way {
+/** Options of {@link retry}. */
+export type RetryOptions = v.InferInput<typeof options>;
+
+interface ServerHealth {
   readonly breaker: Breaker;
   readonly budget: RetryBudget;
 }
 
 /**
- * Tries a call again if that can do no harm: it only reads, it was certainly not sent, or its server takes a key.
- * A server that fails several times in a row is left alone for a while. Belongs behind `timeout`.
+ * Retries a call if that does no harm: it only reads, it was certainly not sent, or its server takes an idempotency key.
+ * A server that fails several times in a row is not called for a while. List it after `timeout`.
  */
-export const retry: PluginFactory<"retry", RetryOptions, Settings> = definePlugin({
+export const retry = definePlugin({
   name: "retry",
   uses: [],
-  options: options as v.GenericSchema<RetryOptions, Settings>,
+  options,
+  errors: { BREAKER_OPEN },
   setup(_gateway, settings) {
-    const ways = new Map<string, Way>();
-    /** The servers of calls that have not come back, by the id of the call. */
-    const out = new Map<string, Breaker>();
-    const wayTo = (server: string): Way => {
-      const way = ways.get(server) ?? {
+    // Full jitter, since many calls fail together.
+    const backoff: Backoff = {
+      initialDelayMs: settings.baseMs,
+      maxDelayMs: settings.maxMs,
+      jitter: [0, 1],
+    };
+    const servers = new Map<string, ServerHealth>();
+    /** The breakers of running calls by the id of the call. */
+    const pending = new Map<string, Breaker>();
+    const getServer = (server: string): ServerHealth => {
+      const health = servers.get(server) ?? {
         breaker: createBreaker(settings, settings.now),
-        budget: retryBudget(settings.share, settings.now),
+        budget: createRetryBudget(settings.share, settings.now),
       };
-      ways.set(server, way);
-      return way;
+      servers.set(server, health);
+      return health;
     };
 
     return {
       async execute(call, next) {
         const { tool } = call;
         if (!tool || tool.builtin || readGuardRequest(call.meta).dryRun) return next();
-        const way = wayTo(tool.server);
-        way.budget.call();
+        const { breaker, budget } = getServer(tool.server);
+        budget.call();
         for (let tries = 0; ; tries++) {
-          const failure = await attempt(call, tool.server, way.breaker, next);
-          const isWorthIt = tries < settings.retries && mayRetry(call, failure?.thrown);
-          const waitMs = isWorthIt ? waitBefore(tries, failure?.thrown, settings) : undefined;
-          if (waitMs === undefined || !way.budget.retry()) {
+          const failure = await attempt(call, tool.server, breaker, next);
+          const isRetried = tries < settings.retries && canRetry(call, failure?.thrown);
+          const delayMs = isRetried ? nextBackoffDelay(tries, failure?.thrown, backoff) : undefined;
+          if (delayMs === undefined || !budget.retry()) {
             if (failure) throw failure.thrown;
             return;
           }
-          await pause(waitMs, call.signal);
+          await sleep(delayMs, call.signal);
         }
       },
-      audit: (settled) => late(settled),
+      audit: countLate,
     };
 
-    /** Makes the call once; returns what it failed with, if it did. */
+    /** Makes the call once; returns its failure, if any. */
     async function attempt(
       call: Call,
       server: string,
@@ -114,59 +116,42 @@ export const retry: PluginFactory<"retry", RetryOptions, Settings> = definePlugi
       next: Next,
     ): Promise<{ readonly thrown: unknown } | undefined> {
       const waitMs = breaker.enter();
-      if (waitMs > 0) return { thrown: open(server, waitMs) };
+      if (waitMs > 0) return { thrown: breakerOpen(server, waitMs) };
       const since = breaker.counted;
-      out.set(call.id, breaker);
+      pending.set(call.id, breaker);
       const failure = await next().then(
         () => undefined,
         (thrown: unknown) => ({ thrown }),
       );
-      // Where it has been taken for late already, it is not counted again.
-      if (out.delete(call.id)) judge(breaker, call, failure?.thrown, since);
+      // A call that timed out was counted already.
+      if (pending.delete(call.id)) report(breaker, call, failure?.thrown, since);
       return failure;
     }
 
-    /** A tool may never come back from a call that has timed out. */
-    function late({ id, ok, error }: SettledCall): void {
-      const breaker = out.get(id);
+    /** Counts a call that timed out: its tool may never return. */
+    function countLate({ id, ok, error }: SettledCall): void {
+      const breaker = pending.get(id);
       if (!breaker || ok) return;
-      out.delete(id);
+      pending.delete(id);
       if (error.code === "TIMEOUT") breaker.fail();
       else breaker.leave();
     }
   },
 });
 
-function judge(breaker: Breaker, call: Call, thrown: unknown, since: number): void {
-  const verdict = verdictOn(call, thrown);
+function report(breaker: Breaker, call: Call, thrown: unknown, since: number): void {
+  const verdict = judgeAttempt(call, thrown);
   // A connection that ends takes all its calls with it.
   if (verdict === "failed") breaker.fail(isConnectionLost(thrown) ? since : undefined);
   else if (verdict === "answered") breaker.succeed();
   else breaker.leave();
 }
 
-function open(server: string, waitMs: number): GatewayError {
+function breakerOpen(server: string, waitMs: number): GatewayError {
   const seconds = Math.ceil(waitMs / 1000);
   return new GatewayError(
     BREAKER_OPEN,
-    `The server "${server}" has failed several times in a row. It is asked again in ${seconds} s.`,
+    `The server "${server}" has failed several times in a row. It is called again in ${seconds} s.`,
     { data: { server, retryAfterMs: waitMs, sent: false } },
   );
-}
-
-/** Waits, unless the call is given up. */
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (signal.aborted) return reject(signal.reason);
-    const timer = setTimeout(done, ms);
-    const giveUp = (): void => {
-      clearTimeout(timer);
-      reject(signal.reason);
-    };
-    signal.addEventListener("abort", giveUp, { once: true });
-    function done(): void {
-      signal.removeEventListener("abort", giveUp);
-      resolve();
-    }
-  });
 }

@@ -1,58 +1,47 @@
 import * as v from "valibot";
 import {
   type Catalog,
+  createDisabledError,
   defineError,
   definePlugin,
   type ErrorKind,
   GatewayError,
   isJsonObject,
   nearest,
-  type PluginFactory,
   type Tool,
-  toolDisabled,
 } from "../../core/mod.ts";
 import type { ServerStatus, UpstreamMethod } from "../../core/services/servers.ts";
-import { compileRules, reportOn, type ToolRule, type Verdict } from "./rules.ts";
+import { option } from "../lib/options.ts";
+import { compileRules, createRuleReport, type ToolRule, toolRule, type Verdict } from "./rules.ts";
 
-export type { RuleReport, Rules } from "../../core/services/rules.ts";
-export { globMatcher, type Matcher } from "../lib/glob.ts";
-export { compilePattern, type Pattern } from "../lib/pattern.ts";
-export { compileRules, type RuleSet, type ToolRule, type Verdict } from "./rules.ts";
+export { compilePattern, type Pattern } from "./pattern.ts";
+export { compileRules, type ToolRule } from "./rules.ts";
 
-/** A rule may not do what it was written for. */
 export const RULE_DOUBTFUL: ErrorKind = defineError("RULE_DOUBTFUL", {
   spec: "CONFIGURATION_ERROR",
   exit: 2,
+  description: "A rule may not do what it was written for.",
 });
 
-/** Options of the plugin `rules`. */
-export interface RulesOptions {
-  /** The first rule that matches decides whether a tool is enabled; once any rule enables tools, all others are disabled. */
-  readonly toolRules?: readonly ToolRule[];
-}
-
-const someText = v.pipe(v.string(), v.minLength(1, "a text that is not empty"));
 const options = v.strictObject({
-  toolRules: v.optional(
-    v.array(
-      v.strictObject({
-        pattern: v.pipe(v.array(someText), v.minLength(1, "at least one pattern")),
-        server: v.optional(someText),
-        enabled: v.optional(v.boolean()),
-        tags: v.optional(v.array(someText)),
-      }),
-    ),
+  toolRules: option(
+    v.array(toolRule),
+    "Rules that enable, disable and tag tools. The first rule that matches decides whether a tool is enabled; once any rule enables tools, all others are disabled.",
     [],
   ),
 });
 
+/** Options of the plugin `rules`. */
+export type RulesOptions = v.InferInput<typeof options>;
+
 /** Enables, disables and tags tools by name. The gateway's own tools are not subject to rules. */
-export const rules: PluginFactory<"rules", RulesOptions, Required<RulesOptions>> = definePlugin({
+export const rules = definePlugin({
   name: "rules",
   uses: ["servers?"],
   provides: ["rules"],
   keys: ["toolRules"],
-  options: options as v.GenericSchema<RulesOptions, Required<RulesOptions>>,
+  options,
+  errors: { RULE_DOUBTFUL },
   async setup(gateway, { toolRules }) {
     const { catalog } = gateway;
     const { decide, matching, doubts } = await compileRules(toolRules);
@@ -69,10 +58,10 @@ export const rules: PluginFactory<"rules", RulesOptions, Required<RulesOptions>>
     gateway.provide("rules", {
       doubts: () => doubts,
       unmatched() {
-        const known = [...catalog.tools(), ...requestsTo(gateway.services.servers?.statuses() ?? [])];
+        const known = [...catalog.tools(), ...listRequests(gateway.services.servers?.statuses() ?? [])];
         const matched = new Set(known.flatMap(({ server, name }) => matching(server, name)));
         return toolRules.flatMap((rule, index) =>
-          matched.has(index + 1) ? [] : [reportOn(rule, index + 1, whyUnmatched(rule, catalog))],
+          matched.has(index + 1) ? [] : [createRuleReport(rule, index + 1, explainUnmatched(rule, catalog))],
         );
       },
       allows: (server, tool) => decide(server, tool).enabled,
@@ -102,15 +91,15 @@ export const rules: PluginFactory<"rules", RulesOptions, Required<RulesOptions>>
       },
       policy({ tool }) {
         if (!tool || tool.builtin) return;
-        // Core refuses what was disabled on its way into the catalog; a hook may bind a tool that never came that way.
+        // Core refuses tools that were disabled on their way into the catalog; a hook may bind one that is not in it.
         const { enabled, because } = judge(tool);
-        if (!enabled) throw toolDisabled({ id: tool.id, disabledBecause: because });
+        if (!enabled) throw createDisabledError({ id: tool.id, disabledBecause: because });
       },
     };
   },
 });
 
-function whyUnmatched({ server }: ToolRule, catalog: Catalog): string {
+function explainUnmatched({ server }: ToolRule, catalog: Catalog): string {
   if (server === undefined || catalog.tools(server).length > 0) return "It matches no tool.";
   if (catalog.server(server)) return `The server "${server}" has no tools.`;
   const hint = nearest(
@@ -120,8 +109,8 @@ function whyUnmatched({ server }: ToolRule, catalog: Catalog): string {
   return `There is no server "${server}"${hint ? `; did you mean "${hint}"?` : "."}`;
 }
 
-/** What servers can be asked for besides their tools, by what they said that they can do. */
-function requestsTo(statuses: readonly ServerStatus[]): { server: string; name: UpstreamMethod }[] {
+/** Lists the requests besides tool calls that servers take, by their declared capabilities. */
+function listRequests(statuses: readonly ServerStatus[]): { server: string; name: UpstreamMethod }[] {
   return statuses.flatMap(({ name: server, info }) =>
     requests.flatMap(([capability, name]) =>
       isJsonObject(info?.capabilities?.[capability]) ? [{ server, name }] : [],

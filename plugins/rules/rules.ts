@@ -1,38 +1,50 @@
+import * as v from "valibot";
 import { GatewayError } from "../../core/mod.ts";
 import type { RuleReport } from "../../core/services/rules.ts";
-import { compilePattern, type Pattern } from "../lib/pattern.ts";
+import { option } from "../lib/options.ts";
+import { compilePattern, type Pattern } from "./pattern.ts";
+
+const nonEmpty = v.pipe(v.string(), v.minLength(1, "a string that is not empty"));
+
+/** Schema of a rule, which decides about the tools whose name its patterns match. */
+export const toolRule = v.strictObject({
+  pattern: v.pipe(
+    v.array(nonEmpty),
+    v.minLength(1, "at least one pattern"),
+    v.description(
+      "Patterns for the name of a tool, without its server. The first that matches decides; one with `!` before it decides that the rule does not apply.",
+    ),
+    v.readonly(),
+  ),
+  server: option(nonEmpty, "Only the tools of this server."),
+  enabled: option(
+    v.boolean(),
+    "Whether the tools may be used. Of several rules with this field, the first counts.",
+  ),
+  tags: option(
+    v.pipe(v.array(nonEmpty), v.readonly()),
+    "Tags for the tools, in addition to those of other rules.",
+  ),
+});
 
 /** Decides about the tools whose name its patterns match. */
-export interface ToolRule {
-  /**
-   * Tried in order, against the name of a tool: the first that matches decides, and one with `!` before it
-   * decides that the rule does not apply. The server is no part of that name: `server` is there for it, and
-   * `*github*` would otherwise mean every tool of a server that happens to be called so.
-   */
-  readonly pattern: readonly string[];
-  /** Only the tools of this server. */
-  readonly server?: string | undefined;
-  /** Whether the tools may be used. Of several rules, the first that says so counts. */
-  readonly enabled?: boolean | undefined;
-  /** Added to the tools, whatever other rules add. */
-  readonly tags?: readonly string[] | undefined;
-}
+export type ToolRule = v.InferOutput<typeof toolRule>;
 
-/** What the rules say of one tool. */
+/** The decision of the rules about one tool. */
 export interface Verdict {
   readonly enabled: boolean;
-  /** Of all rules that match, each once, in the order of the rules. */
+  /** Tags of all rules that match, each once, in the order of the rules. */
   readonly tags: readonly string[];
-  /** Why it is enabled or not, in a sentence. */
+  /** The reason, in a sentence. */
   readonly because: string;
 }
 
-/** Rules, ready to decide. */
-export interface RuleSet {
+/** Compiled rules. */
+interface RuleSet {
   decide(server: string, tool: string): Verdict;
   /** The rules that match a tool, by their place in the list, from 1. */
   matching(server: string, tool: string): readonly number[];
-  /** What can be seen from the rules alone, without any tool. */
+  /** Rules that are doubtful whatever the tools are. */
   readonly doubts: readonly RuleReport[];
 }
 
@@ -62,7 +74,7 @@ export async function compileRules(rules: readonly ToolRule[]): Promise<RuleSet>
       let tags: Set<string> | undefined;
       for (const candidate of compiled) {
         const { rule } = candidate;
-        // Nothing it could say would still count.
+        // The rule can change nothing any more.
         if (!rule.tags && (enabled !== undefined || rule.enabled === undefined)) continue;
         if (!applies(candidate, server, tool)) continue;
         if (rule.enabled !== undefined && enabled === undefined) {
@@ -79,13 +91,13 @@ export async function compileRules(rules: readonly ToolRule[]): Promise<RuleSet>
     matching: (server, tool) =>
       compiled.flatMap((candidate, index) => (applies(candidate, server, tool) ? [index + 1] : [])),
     doubts: compiled.flatMap(({ rule, patterns }, index) =>
-      doubtsAbout(rule, patterns).map((reason) => reportOn(rule, index + 1, reason)),
+      findDoubts(rule, patterns).map((reason) => createRuleReport(rule, index + 1, reason)),
     ),
   };
 }
 
-/** Names a rule that may not do what it was written for. */
-export function reportOn({ pattern, server }: ToolRule, rule: number, reason: string): RuleReport {
+/** Creates a report about a rule that may not do what it was written for. */
+export function createRuleReport({ pattern, server }: ToolRule, rule: number, reason: string): RuleReport {
   return { rule, pattern, server, reason };
 }
 
@@ -112,7 +124,7 @@ function applies({ rule, patterns }: CompiledRule, server: string, tool: string)
   return false;
 }
 
-function doubtsAbout(rule: ToolRule, patterns: readonly Pattern[]): string[] {
+function findDoubts(rule: ToolRule, patterns: readonly Pattern[]): string[] {
   const doubts: string[] = [];
   const lastPositive = patterns.findLastIndex((pattern) => !pattern.negated);
   if (lastPositive === -1) {

@@ -1,11 +1,15 @@
 import { resolve } from "node:path";
-import { loadDriver } from "../../core/load-parts.ts";
-import type { JsonObject } from "../../core/mod.ts";
+import { loadDriver } from "../../core/load-module.ts";
+import { defineError, type ErrorKind, type JsonObject } from "../../core/mod.ts";
 import type { EmbedderDriver, Ranker, RankerDriver, RankerParts } from "../../core/services/search.ts";
-import { type EmbedderName, type RankerName, rankerNames, type SearchOptions } from "./options.ts";
+import { type RankerName, rankerNames, type SearchOptions } from "./options.ts";
+
+export const EMBEDDER_UNAVAILABLE: ErrorKind = defineError("EMBEDDER_UNAVAILABLE", {
+  description: "An embedder does not work; search continues without vectors.",
+});
 
 /** Built-in embedders, each loaded when it is first used. */
-export const embedderDrivers: Readonly<Record<EmbedderName, EmbedderDriver>> = {
+export const embedderDrivers: Readonly<Record<string, EmbedderDriver>> = {
   static: async () => (await import("./embedding/static.ts")).staticEmbedder(),
   openai: async (options) => (await import("./embedding/openai.ts")).openaiEmbedder(options as never),
   transformers: async (options) =>

@@ -1,23 +1,9 @@
-import { type Drivers, definePlugin, type PluginFactory } from "../../core/mod.ts";
-import { checkDriver, driverName } from "../lib/driver-choice.ts";
-import { embedderDrivers, rankerDrivers } from "./drivers.ts";
-import { type SearchOptions, searchOptions } from "./options.ts";
+import { type Drivers, definePlugin } from "../../core/mod.ts";
+import { checkDriver, getDriverName } from "../lib/driver-choice.ts";
+import { EMBEDDER_UNAVAILABLE, embedderDrivers, rankerDrivers } from "./drivers.ts";
+import { searchOptions } from "./options.ts";
 import type { ChosenDrivers, Searcher } from "./searcher.ts";
 
-export type {
-  Embedder,
-  EmbedderDriver,
-  Explanation,
-  Hit,
-  IndexSnapshot,
-  MatchedTerm,
-  Ranker,
-  RankerDriver,
-  RankerParts,
-  Ranking,
-  RankOptions,
-  Search,
-} from "../../core/services/search.ts";
 export { createRanker } from "./drivers.ts";
 export type { Evidence } from "./fusion/relevance.ts";
 export {
@@ -37,18 +23,19 @@ export async function loadFusion() {
 }
 
 /** Provides the search over the catalog. Rankers are loaded, and changes of the catalog read, by the next search. */
-export const search: PluginFactory<"search", SearchOptions> = definePlugin({
+export const search = definePlugin({
   name: "search",
   uses: ["cache?"],
   provides: ["search"],
   keys: ["search"],
   options: searchOptions,
+  errors: { EMBEDDER_UNAVAILABLE },
   setup(gateway, options) {
     for (const [name, driver] of Object.entries(rankerDrivers)) gateway.register("ranker", name, driver);
     for (const [name, driver] of Object.entries(embedderDrivers)) gateway.register("embedder", name, driver);
     const names = {
-      ranker: driverName(options.ranker ?? "fusion"),
-      embedder: driverName(options.embedding?.embedder),
+      ranker: getDriverName(options.ranker ?? "fusion"),
+      embedder: getDriverName(options.embedding?.embedder),
     };
     let drivers: ChosenDrivers = { ranker: undefined, embedder: undefined };
     let ready: Promise<Searcher> | undefined;

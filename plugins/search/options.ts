@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import type { Embedder, Ranker } from "../../core/services/search.ts";
-import { type DriverOptions, driverChoice } from "../lib/driver-choice.ts";
+import { driverChoice } from "../lib/driver-choice.ts";
+import { option, wholeNumber } from "../lib/options.ts";
 
 /** Names of the built-in rankers; the first is the default. */
 export const rankerNames = ["fusion", "embedding", "keyword", "tag", "simple"] as const;
@@ -8,180 +9,136 @@ export const rankerNames = ["fusion", "embedding", "keyword", "tag", "simple"] a
 /** Name of a built-in ranker. */
 export type RankerName = (typeof rankerNames)[number];
 
-/** Name of a built-in embedder. */
-export type EmbedderName = "static" | "openai" | "transformers";
+/** Creates the schema of a number from 0 to `most` with a default. */
+const limited = (most: number, fallback: number, description: string) =>
+  option(v.pipe(v.number(), v.minValue(0), v.maxValue(most)), description, fallback);
+const weight = (fallback: number, description: string) => limited(1000, fallback, description);
+const penalty = (fallback: number, description: string) => limited(1, fallback, description);
 
-/** Fields of a tool that keyword search reads, in the order of their numbers in the index. */
-export const keywordFields = [
-  "name",
-  "server",
-  "title",
-  "summary",
-  "description",
-  "parameters",
-  "parameterDescriptions",
-  "tags",
-] as const;
+/** Options of keyword search with their defaults. */
+export const keywordOptions = v.strictObject({
+  weights: option(
+    // In the order of the numbers of fields in the index.
+    v.strictObject({
+      name: weight(3, "Weight of the tool's name."),
+      server: weight(1.5, "Weight of the server's name."),
+      title: weight(1, "Weight of the title."),
+      summary: weight(2, "Weight of the first sentence of the description."),
+      description: weight(1, "Weight of the rest of the description."),
+      parameters: weight(0.4, "Weight of the names of parameters."),
+      parameterDescriptions: weight(0.3, "Weight of the descriptions of parameters."),
+      tags: weight(0.5, "Weight of the tags."),
+    }),
+    "Weight of a word by the field of the tool that it is found in.",
+    {},
+  ),
+  lengths: option(
+    v.strictObject({
+      name: penalty(0.3, "Penalty of a long name."),
+      server: penalty(0.3, "Penalty of a long server name."),
+      title: penalty(0.3, "Penalty of a long title."),
+      summary: penalty(0.3, "Penalty of a long first sentence."),
+      description: penalty(0.6, "Penalty of a long description."),
+      parameters: penalty(0.6, "Penalty of many parameters."),
+      parameterDescriptions: penalty(0.6, "Penalty of long descriptions of parameters."),
+      tags: penalty(0.3, "Penalty of many tags."),
+    }),
+    "Penalty of a field that is longer than average, from 0 (none) to 1 (full).",
+    {},
+  ),
+  k1: weight(1.2, "Saturation: how slowly repetitions of a word lose weight."),
+  nameCoverage: weight(0.5, "Bonus for a query that has the words of the tool's name."),
+  queryCoverage: weight(0, "Bonus for a tool that has the words of the query."),
+  serverCoverage: weight(0.2, "Bonus for a query that has the words of the server's name."),
+  synonyms: penalty(0.4, "Weight of a synonym relative to the word itself, from 0 to 1."),
+});
 
-/** Field of a tool that keyword search reads. */
-export type KeywordField = (typeof keywordFields)[number];
+/** Options of keyword search. */
+export type KeywordOptions = v.InferInput<typeof keywordOptions>;
 
 /** All parameters of keyword search. */
-export interface KeywordParameters {
-  /** Weight of a word by the field it is found in. */
-  readonly weights: Readonly<Record<KeywordField, number>>;
-  /** Penalty of a field that is longer than average, from 0 (none) to 1 (full). */
-  readonly lengths: Readonly<Record<KeywordField, number>>;
-  /** Saturation: how slowly repetitions of a word lose weight. */
-  readonly k1: number;
-  /** Bonus for a query that has the words of the tool's name. */
-  readonly nameCoverage: number;
-  /** Bonus for a tool that has the words of the query. */
-  readonly queryCoverage: number;
-  /** Bonus for a query that has the words of the server's name. */
-  readonly serverCoverage: number;
-  /** Weight of a synonym relative to the word itself. */
-  readonly synonyms: number;
-}
+export type KeywordParameters = v.InferOutput<typeof keywordOptions>;
 
-/** Options of keyword search; the rest is as in {@link keywordDefaults}. */
-export type KeywordOptions = {
-  readonly [Name in Exclude<keyof KeywordParameters, "weights" | "lengths">]?: number | undefined;
-} & {
-  readonly [Name in "weights" | "lengths"]?: Partial<Readonly<Record<KeywordField, number>>> | undefined;
-};
+/** Field of a tool that keyword search reads. */
+export type KeywordField = keyof KeywordParameters["weights"];
 
 /** Defaults of keyword search. */
-export const keywordDefaults: KeywordParameters = {
-  weights: {
-    name: 3,
-    server: 1.5,
-    title: 1,
-    summary: 2,
-    description: 1,
-    parameters: 0.4,
-    parameterDescriptions: 0.3,
-    tags: 0.5,
-  },
-  lengths: {
-    name: 0.3,
-    server: 0.3,
-    title: 0.3,
-    summary: 0.3,
-    description: 0.6,
-    parameters: 0.6,
-    parameterDescriptions: 0.6,
-    tags: 0.3,
-  },
-  k1: 1.2,
-  nameCoverage: 0.5,
-  queryCoverage: 0,
-  serverCoverage: 0.2,
-  synonyms: 0.4,
-};
+export const keywordDefaults: KeywordParameters = v.parse(keywordOptions, {});
+
+/** Fields of a tool that keyword search reads, in the order of their numbers in the index. */
+export const keywordFields = Object.keys(keywordDefaults.weights) as readonly KeywordField[];
+
+const share = (fallback: number, description: string) =>
+  option(v.pipe(v.number(), v.minValue(0, "a number, 0 or more")), description, fallback);
+
+/** Weights of the scorers of a fusion with their defaults. */
+export const fusionWeights = v.strictObject({
+  keyword: share(0.45, "Weight of common words."),
+  embedding: share(0.55, "Weight of similar meaning."),
+  tag: share(0.1, "Weight of tags."),
+});
 
 /** Weight of each scorer of a fusion. */
-export interface FusionWeights {
-  readonly keyword: number;
-  readonly embedding: number;
-  readonly tag: number;
-}
+export type FusionWeights = v.InferOutput<typeof fusionWeights>;
+
+const fusionOptions = v.strictObject({
+  weights: option(fusionWeights, "Weight of each scorer."),
+  gate: option(
+    v.pipe(v.number(), v.minValue(0, "0 or more"), v.maxValue(1, "1 or less")),
+    "Least relevance of the best tool; below it nothing is found. 0 always finds a tool. The default is fitted to labelled queries.",
+  ),
+  clauses: option(
+    v.boolean(),
+    "Whether a query of several sentences is also searched sentence by sentence.",
+    true,
+  ),
+});
 
 /** Options of the ranker `fusion`. */
-export interface FusionOptions {
-  /** Weight of each scorer; 0.45 for words, 0.55 for meaning and 0.1 for tags by default. */
-  readonly weights?: { readonly [Name in keyof FusionWeights]?: number | undefined } | undefined;
-  /** Least relevance of the best tool; below it nothing is found. 0 always finds something. */
-  readonly gate?: number | undefined;
-  /** Whether a query of several sentences is also searched sentence by sentence; true by default. */
-  readonly clauses?: boolean | undefined;
-}
+export type FusionOptions = v.InferInput<typeof fusionOptions>;
+
+const text = v.pipe(v.string(), v.minLength(1, "a string that is not empty"));
+const count = wholeNumber(1);
+const prefix = (description: string) => option(v.string(), description, "");
 
 /** Options of an endpoint with the embeddings API of OpenAI: OpenAI itself, Ollama, LM Studio, vLLM and others. */
-export interface OpenaiEmbedderOptions {
-  readonly type: "openai";
-  /** Address of the API, with or without `/embeddings` at its end; OpenAI's by default. */
-  readonly url?: string | undefined;
-  readonly model: string;
-  /** Environment variable that holds the key, where one is needed. */
-  readonly apiKeyEnv?: string | undefined;
-  /** Length of the vectors, for models that offer a choice. */
-  readonly dimensions?: number | undefined;
-  /** Prefix that some models want before a query, such as "search_query: ". */
-  readonly queryPrefix?: string | undefined;
-  /** Prefix that some models want before a searched text, such as "search_document: ". */
-  readonly toolPrefix?: string | undefined;
-  /** Timeout of one request in milliseconds; 30 seconds by default. */
-  readonly timeoutMs?: number | undefined;
-}
+export const openaiOptions = v.strictObject({
+  type: v.pipe(v.literal("openai"), v.description("An endpoint with the embeddings API of OpenAI.")),
+  url: option(
+    v.pipe(v.string(), v.url("a URL"), v.regex(/^https?:/i, "a URL of http or https")),
+    "Address of the API, with or without `/embeddings` at its end.",
+    "https://api.openai.com/v1",
+  ),
+  model: v.pipe(text, v.description("Name of the model.")),
+  apiKeyEnv: option(text, "Environment variable that holds the API key, if one is needed."),
+  dimensions: option(count, "Length of the vectors, for models that offer a choice."),
+  queryPrefix: prefix('Prefix that some models need before a query, such as "search_query: ".'),
+  toolPrefix: prefix('Prefix that some models need before a tool, such as "search_document: ".'),
+  timeoutMs: option(count, "Timeout of one request in milliseconds.", 30_000),
+});
 
-/** Options of a model that transformers.js runs, where the package `@huggingface/transformers` is installed. */
-export interface TransformersEmbedderOptions {
-  readonly type: "transformers";
-  /** Name of a sentence model, such as "Xenova/all-MiniLM-L6-v2". */
-  readonly model: string;
-  /** Prefix that some models want before a query, such as "query: ". */
-  readonly queryPrefix?: string | undefined;
-  /** Prefix that some models want before a searched text, such as "passage: ". */
-  readonly toolPrefix?: string | undefined;
-}
+/** Options of a model that transformers.js runs, if the package `@huggingface/transformers` is installed. */
+export const transformersOptions = v.strictObject({
+  type: v.pipe(v.literal("transformers"), v.description("A model that transformers.js runs.")),
+  model: v.pipe(text, v.description('Name of a sentence model, such as "Xenova/all-MiniLM-L6-v2".')),
+  queryPrefix: prefix('Prefix that some models need before a query, such as "query: ".'),
+  toolPrefix: prefix('Prefix that some models need before a tool, such as "passage: ".'),
+});
 
-/** An embedder: a built-in one, an endpoint, transformers.js, another by name or path, or an object. */
-export type EmbedderChoice =
-  | string
-  | OpenaiEmbedderOptions
-  | TransformersEmbedderOptions
-  | DriverOptions
-  | Embedder;
-
-/** Options of the search by meaning. */
-export interface EmbeddingOptions {
-  /** `static` by default. */
-  readonly embedder?: EmbedderChoice | undefined;
-}
-
-/** Options of the plugin `search`. */
-export interface SearchOptions {
-  /** A ranker, the name of one, or the path of a module that exports one; `fusion` by default. */
-  readonly ranker?: RankerName | (string & {}) | DriverOptions | Ranker | undefined;
-  readonly fusion?: FusionOptions | undefined;
-  readonly embedding?: EmbeddingOptions | undefined;
-  readonly keyword?: KeywordOptions | undefined;
-}
-
-const factor = v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(1000)));
-const fraction = v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(1)));
-const weight = v.optional(v.pipe(v.number(), v.minValue(0, "a number, 0 or more")));
-const text = v.pipe(v.string(), v.minLength(1, "a text that is not empty"));
-const count = v.pipe(v.number(), v.integer(), v.minValue(1, "a whole number above 0"));
-
-/** An embedder that is not built in: its options are its own. */
+/** Options of an embedder that is not built in: all but the type are its own. */
 const otherEmbedder = v.looseObject({
   type: v.pipe(
     text,
     v.check((type) => type !== "openai" && type !== "transformers", "the name or path of an embedder"),
+    v.description("Name of an embedder, or path of a module that exports one."),
   ),
 });
 
 const embedder = v.union(
   [
     v.literal("static"),
-    v.strictObject({
-      type: v.literal("openai"),
-      url: v.optional(v.pipe(v.string(), v.url("a URL"), v.regex(/^https?:/i, "a URL of http or https"))),
-      model: text,
-      apiKeyEnv: v.optional(text),
-      dimensions: v.optional(count),
-      queryPrefix: v.optional(v.string()),
-      toolPrefix: v.optional(v.string()),
-      timeoutMs: v.optional(count),
-    }),
-    v.strictObject({
-      type: v.literal("transformers"),
-      model: text,
-      queryPrefix: v.optional(v.string()),
-      toolPrefix: v.optional(v.string()),
-    }),
+    openaiOptions,
+    transformersOptions,
     v.pipe(text, v.regex(/[./]|^(?!openai$|transformers$)/, "an object with the type and the model")),
     otherEmbedder,
     v.custom<Embedder>((value) => typeof (value as Partial<Embedder> | null)?.embedTools === "function"),
@@ -189,9 +146,19 @@ const embedder = v.union(
   '"static", { type: "openai", model, ... }, { type: "transformers", model }, the name or path of an embedder, or an embedder',
 );
 
+const embeddingOptions = v.strictObject({
+  embedder: option(
+    embedder,
+    "The embedder: `static` (built in, no network), an endpoint, a model of transformers.js, or another by name or path. Without it, `static`.",
+  ),
+});
+
+/** Options of the search by meaning. */
+export type EmbeddingOptions = v.InferInput<typeof embeddingOptions>;
+
 /** Schema of {@link SearchOptions}. */
-export const searchOptions: v.GenericSchema<SearchOptions, SearchOptions> = v.strictObject({
-  ranker: v.optional(
+export const searchOptions = v.strictObject({
+  ranker: option(
     v.union(
       [
         v.picklist(rankerNames),
@@ -200,26 +167,12 @@ export const searchOptions: v.GenericSchema<SearchOptions, SearchOptions> = v.st
       ],
       `a ranker, the name of one (${rankerNames.join(", ")}), or the path of a module`,
     ),
+    "The ranker: a built-in one by its name, or another by its name or the path of its module. Without it, `fusion`.",
   ),
-  fusion: v.optional(
-    v.strictObject({
-      weights: v.optional(v.strictObject({ keyword: weight, embedding: weight, tag: weight })),
-      gate: v.optional(v.pipe(v.number(), v.minValue(0, "0 or more"), v.maxValue(1, "1 or less"))),
-      clauses: v.optional(v.boolean()),
-    }),
-  ),
-  embedding: v.optional(v.strictObject({ embedder: v.optional(embedder) })),
-  keyword: v.optional(
-    v.strictObject({
-      weights: v.optional(v.strictObject(Object.fromEntries(keywordFields.map((field) => [field, factor])))),
-      lengths: v.optional(
-        v.strictObject(Object.fromEntries(keywordFields.map((field) => [field, fraction]))),
-      ),
-      k1: factor,
-      nameCoverage: factor,
-      queryCoverage: factor,
-      serverCoverage: factor,
-      synonyms: fraction,
-    }),
-  ),
-}) as v.GenericSchema<SearchOptions, SearchOptions>;
+  fusion: option(fusionOptions, "Options of the ranker `fusion`."),
+  embedding: option(embeddingOptions, "Options of the search by meaning."),
+  keyword: option(keywordOptions, "Options of keyword search."),
+});
+
+/** Options of the plugin `search`. */
+export type SearchOptions = v.InferInput<typeof searchOptions>;

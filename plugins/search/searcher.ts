@@ -7,9 +7,9 @@ import type {
   Ranking,
   RankOptions,
 } from "../../core/services/search.ts";
-import { followCatalog } from "../lib/catalog-updates.ts";
-import { driverOptions } from "../lib/driver-choice.ts";
-import { createSnapshotStore } from "./index-snapshot/store.ts";
+import { getDriverOptions } from "../lib/driver-choice.ts";
+import { followCatalog } from "../lib/tool-index.ts";
+import { createSnapshotStore } from "./index-snapshot.ts";
 import type { SearchOptions } from "./options.ts";
 
 /** Searches the catalog of one gateway. */
@@ -57,7 +57,7 @@ async function createEmbedder(
   choice: NonNullable<SearchOptions["embedding"]>["embedder"],
   driver: EmbedderDriver | undefined,
 ): Promise<Embedder | undefined> {
-  if (driver) return driver(driverOptions(choice));
+  if (driver) return driver(getDriverOptions(choice));
   return choice as Embedder | undefined;
 }
 
@@ -68,7 +68,7 @@ async function createChosenRanker(
 ): Promise<Ranker> {
   const { ranker } = options;
   if (!driver) return ranker as Ranker;
-  return driver(typeof ranker === "object" ? driverOptions(ranker) : (options as JsonObject), parts);
+  return driver(typeof ranker === "object" ? getDriverOptions(ranker) : (options as JsonObject), parts);
 }
 
 /** Loads a snapshot. Whatever is wrong with it, the tools can still be read. */

@@ -13,7 +13,7 @@ interface Entry {
 /**
  * Ranks by the formula of the AnyGPT specification: the whole query in the name 1.0, in the summary 0.8,
  * each word in the name 0.5, in the summary 0.3, each tag in the query 0.3. Tools are ordered by the full
- * sum; only the relevance that is shown stops at 1.
+ * sum; only the reported relevance stops at 1.
  */
 export function simpleRanker(): Ranker {
   const entries = new Map<string, Entry[]>();

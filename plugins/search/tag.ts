@@ -1,6 +1,6 @@
 import type { Tool } from "../../core/mod.ts";
 import type { Hit, MatchedTerm, Ranker } from "../../core/services/search.ts";
-import { createNames, type Names, naming } from "../lib/text/names.ts";
+import { createNameIndex, type NameIndex, naming } from "../lib/tool-index.ts";
 import { createLabels, tellingTerms } from "./fusion/labels.ts";
 import type { QueryScores, Scored, SyncScorer } from "./scorer.ts";
 
@@ -24,23 +24,23 @@ interface TagMatch {
  * Scores by the tags that are in the query; the name of a server in it counts too. Given names are shared with another
  * scorer, which updates them.
  */
-export function tagScorer(given?: Names): SyncScorer {
+export function tagScorer(given?: NameIndex): SyncScorer {
   const tags = createLabels();
   const servers = createLabels();
-  const names = given ?? createNames();
+  const names = given ?? createNameIndex();
   const known = new Map<string, readonly Tool[]>();
 
   const find = (query: string): ReadonlyMap<Tool, TagMatch> => {
     const terms = tellingTerms(query.slice(0, MAX_CHARACTERS));
     const found = new Map<Tool, TagMatch>();
-    const matchOf = (tool: Tool): TagMatch => {
+    const findMatch = (tool: Tool): TagMatch => {
       const own = found.get(tool) ?? { tags: 0, server: 0, named: naming.none, terms: [] };
       found.set(tool, own);
       return own;
     };
     for (const [{ text, tools }, share] of tags.matching(terms)) {
       for (const tool of tools) {
-        const own = matchOf(tool);
+        const own = findMatch(tool);
         // Each further tag closes a part of the gap to 1, so no number of tags reaches it.
         own.tags = 1 - (1 - own.tags) * (1 - share * TAG);
         own.terms.push({ term: text, field: "tags", share: share * TAG * (1 - SERVER) });
@@ -49,12 +49,12 @@ export function tagScorer(given?: Names): SyncScorer {
     for (const [{ text, tools }, share] of servers.matching(terms)) {
       if (share < 1) continue;
       for (const tool of tools) {
-        const own = matchOf(tool);
+        const own = findMatch(tool);
         own.server = 1;
         own.terms.push({ term: text, field: "server", share: SERVER });
       }
     }
-    for (const [tool, how] of names.named(query)) matchOf(tool).named = how;
+    for (const [tool, how] of names.named(query)) findMatch(tool).named = how;
     return found;
   };
 
@@ -63,7 +63,7 @@ export function tagScorer(given?: Names): SyncScorer {
     update(server, tools) {
       const old = known.get(server) ?? [];
       for (const tool of old) {
-        for (const tag of tagsOf(tool)) tags.remove(tag, tool);
+        for (const tag of listTags(tool)) tags.remove(tag, tool);
         servers.remove(server, tool);
       }
       if (!given) names.remove(server, old);
@@ -72,7 +72,7 @@ export function tagScorer(given?: Names): SyncScorer {
       known.set(server, tools);
       if (!given) names.add(server, tools);
       for (const tool of tools) {
-        for (const tag of tagsOf(tool)) tags.add(tag, tool);
+        for (const tag of listTags(tool)) tags.add(tag, tool);
         servers.add(server, tool);
       }
     },
@@ -82,11 +82,11 @@ export function tagScorer(given?: Names): SyncScorer {
         best: (count, server) =>
           [...found]
             .flatMap(([tool, own]): Scored[] =>
-              server === undefined || tool.server === server ? [{ tool, score: scoreOf(own) }] : [],
+              server === undefined || tool.server === server ? [{ tool, score: toScore(own) }] : [],
             )
             .sort((a, b) => b.score - a.score || (a.tool.id < b.tool.id ? -1 : 1))
             .slice(0, Math.max(0, count)),
-        score: (tool) => scoreOf(found.get(tool)),
+        score: (tool) => toScore(found.get(tool)),
         features(tool) {
           const { tags = 0, server = 0, named = naming.none } = found.get(tool) ?? {};
           return { tags, server, named };
@@ -98,7 +98,7 @@ export function tagScorer(given?: Names): SyncScorer {
 }
 
 /** A tool that is named comes first, then the tools of a server that is named, those with fitting tags before others. */
-function scoreOf(found: TagMatch | undefined): number {
+function toScore(found: TagMatch | undefined): number {
   if (!found) return 0;
   if (found.named !== naming.none) return 1 + found.named;
   return found.tags * (1 - SERVER) + found.server * SERVER;
@@ -122,7 +122,7 @@ export function tagRanker(): Ranker {
   };
 }
 
-function tagsOf({ tags }: Tool): readonly string[] {
+function listTags({ tags }: Tool): readonly string[] {
   if (tags.length === 0) return tags;
   return [...new Set(tags.slice(0, MAX_TAGS))];
 }

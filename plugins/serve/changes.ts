@@ -2,7 +2,7 @@ import { type Actor, type Gateway, GatewayError, localUser, type MaybePromise } 
 import type { WatchOptions } from "../../core/services/resources.ts";
 import { getPrompts, getResources, type Prompts, type Resources } from "./providers.ts";
 
-/** A list of which clients hear when it changes. */
+/** A list whose changes clients are notified of. */
 export type ListName = "tools" | "prompts" | "resources";
 
 /** Changes of the lists of a view. */
@@ -75,7 +75,7 @@ export function createListChanges(gateway: () => Gateway | undefined): ListChang
 export interface ResourceWatches {
   /** Returns a function that ends it. Rejects if the URI cannot be watched. */
   watch(uri: string, options: WatchOptions): Promise<() => void>;
-  /** ResourceWatches all URIs again, in the gateway that replaced the one before. */
+  /** Watches all URIs again, in the gateway that replaced the one before. */
   renew(): void;
 }
 
@@ -86,7 +86,7 @@ interface Watch {
   stop: Promise<() => MaybePromise<void>>;
 }
 
-/** ResourceWatches resources of whichever gateway is current. */
+/** Watches resources of the current gateway. */
 export function createResourceWatches(
   resources: () => Resources | undefined,
   report: (error: GatewayError) => void,

@@ -1,28 +1,32 @@
-import { type Gateway, GatewayError, type LoadedConfig } from "../../core/mod.ts";
+import { GatewayError, type LoadedConfig } from "../../core/mod.ts";
 import type { ClientLimits } from "./client/pending.ts";
+import type { Reloadable } from "./reloadable.ts";
+
+/** Default limits of requests over HTTP. */
+export const httpLimits = {
+  /** Bytes of one message. */
+  bytes: 10_000_000,
+  /** Bytes of all messages together that are being read. */
+  bytesAtOnce: 200_000_000,
+  /** Bytes of all headers of a request. */
+  headerBytes: 16_384,
+  /** Levels of JSON nesting. */
+  depth: 128,
+  /** Milliseconds that a client has to send its headers. */
+  headersMs: 10_000,
+  /** Milliseconds that a client has to send a whole request. */
+  requestMs: 30_000,
+  /** Milliseconds between the keep-alive comments that a waiting client gets. */
+  keepAliveMs: 15_000,
+  /** Milliseconds that a client has to read what it was sent. */
+  stallMs: 60_000,
+  /** Milliseconds that an idle connection is kept open. */
+  idleMs: 60_000,
+  connections: 1_000,
+};
 
 /** Limits of requests over HTTP. */
-export interface HttpServerLimits {
-  /** Bytes of one message. */
-  readonly bytes: number;
-  /** Bytes of all messages together that are being read. */
-  readonly bytesAtOnce: number;
-  /** Bytes of all headers of a request. */
-  readonly headerBytes: number;
-  /** Levels of JSON nesting. */
-  readonly depth: number;
-  /** Milliseconds that a client has to send its headers. */
-  readonly headersMs: number;
-  /** Milliseconds that a client has to send a whole request. */
-  readonly requestMs: number;
-  /** Milliseconds between the keep-alive comments that a waiting client gets. */
-  readonly keepAliveMs: number;
-  /** Milliseconds that a client has to read what it was sent. */
-  readonly stallMs: number;
-  /** Milliseconds that an idle connection is kept open. */
-  readonly idleMs: number;
-  readonly connections: number;
-}
+export type HttpServerLimits = Readonly<typeof httpLimits>;
 
 /** Options of {@link serveHttp}. */
 export interface HttpServerOptions {
@@ -41,36 +45,16 @@ export interface HttpServerOptions {
 }
 
 /** A gateway served over HTTP. */
-export interface HttpServer {
+export interface HttpServer extends Omit<Reloadable, "instructions"> {
   /** The address that clients connect to. */
   readonly url: string;
-  /** The gateway that is served now. */
-  readonly gateway: Gateway;
-  /** Serves another config from now on. If that cannot be set up, it rejects and everything stays as it was. */
-  reload(config: LoadedConfig): Promise<void>;
   /**
    * Announces that it is about to close: at `/readyz`, and with every answer, which ends its connection. Requests are
-   * taken as before. Returns for how many milliseconds to go on so, until no load balancer sends requests here any more;
-   * see the plugin `health`.
+   * taken as before. Returns the milliseconds to go on so, until no load balancer sends requests here any more; see the
+   * plugin `health`.
    */
   leave(): number;
-  /** Takes no more requests, lets running calls finish for up to `drainMs`, then ends everything. */
-  close(options?: { readonly drainMs?: number }): Promise<void>;
 }
-
-/** The default limits. */
-export const httpLimits: HttpServerLimits = {
-  bytes: 10_000_000,
-  bytesAtOnce: 200_000_000,
-  headerBytes: 16_384,
-  depth: 128,
-  headersMs: 10_000,
-  requestMs: 30_000,
-  keepAliveMs: 15_000,
-  stallMs: 60_000,
-  idleMs: 60_000,
-  connections: 1_000,
-};
 
 /**
  * Serves a gateway over Streamable HTTP, to clients of legacy and modern protocol versions at one address. It speaks MCP

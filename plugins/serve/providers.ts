@@ -17,35 +17,12 @@ import {
 } from "../../core/services/resources.ts";
 
 /** The resources of all plugins of a gateway. */
-export interface Resources {
-  list(options?: Pick<ReadOptions, "actor">): Promise<readonly Resource[]>;
-  /** Rejects with {@link RESOURCE_NOT_FOUND} where there is nothing. */
-  read(uri: string, options?: ReadOptions): Promise<ResourceResult>;
-  templates(options?: Pick<ReadOptions, "actor">): Promise<readonly ResourceTemplate[]>;
-  /** Whether any provider can watch what it has. */
-  readonly canWatch: boolean;
-  /** Whether any provider tells when its list has changed. */
-  readonly canChange: boolean;
-  /** Returns a function that ends the watching. Rejects with {@link RESOURCE_NOT_FOUND} where the URI cannot be watched. */
-  watch(uri: string, options: WatchOptions): Promise<() => MaybePromise<void>>;
-  /** Calls back whenever the list changes. */
-  onChange(listener: () => void): void;
-}
+export type Resources = ReturnType<typeof createResources>;
 
 /** The prompts of all plugins of a gateway. */
-export interface Prompts {
-  list(options?: Pick<PromptOptions, "actor">): Promise<readonly Prompt[]>;
-  /** Rejects with {@link PROMPT_NOT_FOUND} where there is none. */
-  get(name: string, args: Readonly<Record<string, unknown>>, options?: PromptOptions): Promise<PromptResult>;
-  /** No values where no provider knows how to go on. */
-  complete(request: CompletionRequest, options?: PromptOptions): Promise<Completion>;
-  /** Whether any provider can complete anything. */
-  readonly canComplete: boolean;
-  /** Whether any provider tells when its list has changed. */
-  readonly canChange: boolean;
-  /** Calls back whenever the list changes. */
-  onChange(listener: () => void): void;
-}
+export type Prompts = ReturnType<typeof createPrompts>;
+
+type ActorOption = Pick<ReadOptions, "actor">;
 
 /** The limit of MCP for one answer. */
 const MAX_VALUES = 100;
@@ -53,7 +30,7 @@ const MAX_VALUES = 100;
 const resourcesByGateway = new WeakMap<Gateway, Resources>();
 const promptsByGateway = new WeakMap<Gateway, Prompts>();
 
-/** The resources of a gateway; nothing where no plugin offers any. */
+/** Returns the resources of a gateway; undefined if no plugin has any. */
 export function getResources(gateway: Gateway | undefined): Resources | undefined {
   if (!gateway || !isOffered(gateway.drivers("resources"))) return undefined;
   const known = resourcesByGateway.get(gateway) ?? createResources(gateway);
@@ -61,7 +38,7 @@ export function getResources(gateway: Gateway | undefined): Resources | undefine
   return known;
 }
 
-/** The prompts of a gateway; nothing where no plugin offers any. */
+/** Returns the prompts of a gateway; undefined if no plugin has any. */
 export function getPrompts(gateway: Gateway | undefined): Prompts | undefined {
   if (!gateway || !isOffered(gateway.drivers("prompts"))) return undefined;
   const known = promptsByGateway.get(gateway) ?? createPrompts(gateway);
@@ -69,53 +46,69 @@ export function getPrompts(gateway: Gateway | undefined): Prompts | undefined {
   return known;
 }
 
-function createResources(gateway: Gateway): Resources {
+function createResources(gateway: Gateway) {
   const providers = new Providers<ResourceProvider>(gateway.drivers("resources"));
   return {
-    list: ({ actor = localUser } = {}) => providers.all((provider) => provider.list({ actor })),
-    async read(uri, { actor = localUser, ...options } = {}) {
+    list: ({ actor = localUser }: ActorOption = {}): Promise<readonly Resource[]> =>
+      providers.all((provider) => provider.list({ actor })),
+    /** Rejects with {@link RESOURCE_NOT_FOUND} if there is nothing. */
+    async read(uri: string, { actor = localUser, ...options }: ReadOptions = {}): Promise<ResourceResult> {
       const read = await providers.first((provider) => provider.read(uri, { actor, ...options }));
       if (read) return read;
       throw noResource(uri, "There is nothing to be read under this URI.");
     },
-    templates: ({ actor = localUser } = {}) =>
+    templates: ({ actor = localUser }: ActorOption = {}): Promise<readonly ResourceTemplate[]> =>
       providers.all((provider) => provider.templates?.({ actor }) ?? []),
-    get canWatch() {
+    get canWatch(): boolean {
       return providers.some(({ watch }) => watch);
     },
-    get canChange() {
+    get canChange(): boolean {
       return providers.some(({ onChange }) => onChange);
     },
-    async watch(uri, { actor = localUser, onUpdate }) {
+    /** Returns a function that ends the watch. Rejects with {@link RESOURCE_NOT_FOUND} if the URI cannot be watched. */
+    async watch(
+      uri: string,
+      { actor = localUser, onUpdate }: WatchOptions,
+    ): Promise<() => MaybePromise<void>> {
       const stop = await providers.first((provider) => provider.watch?.(uri, { actor, onUpdate }));
       if (stop) return stop;
       throw noResource(uri, "There is nothing to be watched under this URI.");
     },
-    onChange: (listener) => providers.onChange(listener),
+    onChange: (listener: () => void): void => providers.onChange(listener),
   };
 }
 
-function createPrompts(gateway: Gateway): Prompts {
+function createPrompts(gateway: Gateway) {
   const providers = new Providers<PromptProvider>(gateway.drivers("prompts"));
   return {
-    list: ({ actor = localUser } = {}) => providers.all((provider) => provider.list({ actor })),
-    async get(name, args, { actor = localUser, ...options } = {}) {
+    list: ({ actor = localUser }: ActorOption = {}): Promise<readonly Prompt[]> =>
+      providers.all((provider) => provider.list({ actor })),
+    /** Rejects with {@link PROMPT_NOT_FOUND} if there is none. */
+    async get(
+      name: string,
+      args: Readonly<Record<string, unknown>>,
+      { actor = localUser, ...options }: PromptOptions = {},
+    ): Promise<PromptResult> {
       const got = await providers.first((provider) => provider.get(name, args, { actor, ...options }));
       if (got) return got;
-      const shown = name.slice(0, 80);
-      throw new GatewayError(PROMPT_NOT_FOUND, `There is no prompt "${shown}".`, { data: { name: shown } });
+      const short = name.slice(0, 80);
+      throw new GatewayError(PROMPT_NOT_FOUND, `There is no prompt "${short}".`, { data: { name: short } });
     },
-    async complete(request, { actor = localUser, ...options } = {}) {
+    /** Returns no values if no provider knows any. */
+    async complete(
+      request: CompletionRequest,
+      { actor = localUser, ...options }: PromptOptions = {},
+    ): Promise<Completion> {
       const found = await providers.first((provider) => provider.complete?.(request, { actor, ...options }));
       return found ? limitValues(found) : { values: [] };
     },
-    get canComplete() {
+    get canComplete(): boolean {
       return providers.some(({ complete }) => complete);
     },
-    get canChange() {
+    get canChange(): boolean {
       return providers.some(({ onChange }) => onChange);
     },
-    onChange: (listener) => providers.onChange(listener),
+    onChange: (listener: () => void): void => providers.onChange(listener),
   };
 }
 

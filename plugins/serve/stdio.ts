@@ -1,12 +1,12 @@
 import process from "node:process";
 import type { Readable, Writable } from "node:stream";
-import type { Gateway, LoadedConfig } from "../../core/mod.ts";
-import { RpcError, rpcCodes } from "../lib/jsonrpc.ts";
-import { lineReader } from "../lib/lines.ts";
+import type { LoadedConfig } from "../../core/mod.ts";
+import { JsonRpcError, rpcCodes } from "../lib/jsonrpc.ts";
+import { createLineReader } from "../lib/lines.ts";
 import type { ClientLimits } from "./client/pending.ts";
 import { errorMessage } from "./protocol/messages.ts";
 import { createMcpServer } from "./protocol/server.ts";
-import { serveReloadable } from "./reloadable.ts";
+import { type Reloadable, serveReloadable } from "./reloadable.ts";
 import { createView } from "./view.ts";
 
 /** The streams that carry the messages. */
@@ -22,15 +22,9 @@ export interface StdioOptions {
 }
 
 /** A gateway served to the process that started us. */
-export interface StdioServer {
-  /** The gateway that is served now. */
-  readonly gateway: Gateway;
-  /** Serves another config from now on. If that cannot be set up, it rejects and everything stays as it was. */
-  reload(config: LoadedConfig): Promise<void>;
+export interface StdioServer extends Omit<Reloadable, "instructions"> {
   /** Resolves when the client has disconnected. */
   readonly ended: Promise<void>;
-  /** Lets running calls finish for up to `drainMs`, then ends everything. */
-  close(options?: { readonly drainMs?: number }): Promise<void>;
 }
 
 /** Limits of one message from a client. */
@@ -60,9 +54,9 @@ export async function serveStdio(
   const connection = server.connect({ send });
   const decoder = new TextDecoder("utf-8", { fatal: true });
   const refuse = (id: string | number | null, code: number, message: string): void =>
-    send(errorMessage(id, new RpcError(code, message)));
+    send(errorMessage(id, new JsonRpcError(code, message)));
 
-  const read = lineReader(limits, {
+  const read = createLineReader(limits, {
     onLine(line) {
       let message: unknown;
       try {

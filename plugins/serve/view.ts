@@ -1,7 +1,7 @@
 import type { Exposure, Gateway, Preset, Tool } from "../../core/mod.ts";
 import type { Client } from "../../core/services/clients.ts";
-import { sha256 } from "../lib/hash.ts";
-import { shownNames } from "../lib/tool-names.ts";
+import { sha256Hex } from "../lib/hash.ts";
+import { assignNames } from "../lib/tool-names.ts";
 import {
   createListChanges,
   createResourceWatches,
@@ -41,7 +41,7 @@ interface ExposedTools {
   readonly digest: string;
 }
 
-/** Number of former names that are remembered. */
+/** Limit of former names. */
 const MAX_NAMES = 10_000;
 
 /** Creates a view that shows nothing yet. */
@@ -113,7 +113,7 @@ export function createView(): View {
     if (before && before.gateway === gateway && before.revision === revision) return before;
     const tools = gateway && (preset?.describe?.(gateway, exposure) ?? gateway.tools);
     const byName = nameTools(tools?.filter((tool) => tool.enabled) ?? []);
-    const digest = sha256(JSON.stringify([...byName].map(([name, tool]) => describe(name, tool))));
+    const digest = sha256Hex(JSON.stringify([...byName].map(([name, tool]) => describe(name, tool))));
     if (before && before.digest !== digest) keepNames(before.byName);
     const now = { gateway, revision, byName, digest };
     exposed.set(exposure, now);
@@ -142,7 +142,7 @@ export function createView(): View {
 }
 
 function nameTools(tools: readonly Tool[]): Map<string, Tool> {
-  const names = shownNames(tools);
+  const names = assignNames(tools);
   return new Map(tools.map((tool, index) => [names[index] as string, tool]));
 }
 

@@ -1,36 +1,36 @@
 import { join } from "node:path";
-import type { Machine } from "../../core/services/sources.ts";
 import {
-  entriesIn,
+  filterStrings,
+  getObject,
+  listEntries,
+  type Machine,
   mapEntries,
-  objectAt,
   place,
-  project,
+  projectFile,
   type Reader,
   type Source,
-  stringsIn,
-  user,
+  userFile,
 } from "../../core/services/sources.ts";
-import { folderOf } from "../lib/server-entry/machine.ts";
+import { getFolder } from "../lib/server-entry/machine.ts";
 
-/** The settings of one project in Claude Code's own file. It writes paths with slashes, on Windows too. */
-function settingsOf(state: unknown, machine: Machine): Readonly<Record<string, unknown>> {
+/** Finds the settings of the project in Claude Code's own file, which has slashes in paths, on Windows too. */
+function findSettings(state: unknown, machine: Machine): Readonly<Record<string, unknown>> {
   const plain = (path: string): string => {
     const slashed = path.replaceAll("\\", "/").replace(/(?<=[^/])\/$/, "");
     return machine.platform === "win32" ? slashed.toLowerCase() : slashed;
   };
-  const projects = objectAt(state, "projects");
+  const projects = getObject(state, "projects");
   const key = Object.keys(projects).find((path) => plain(path) === plain(machine.project));
-  return key === undefined ? {} : objectAt(projects, key);
+  return key === undefined ? {} : getObject(projects, key);
 }
 
-/** A person's servers: those for this project first, as Claude Code has it. */
-const ownServers: Reader = (data, { machine }) => {
-  const settings = settingsOf(data, machine);
-  const off = stringsIn(settings["disabledMcpServers"]);
+/** Reads the user's servers: those for this project first, as in Claude Code. */
+const readUserServers: Reader = (data, { machine }) => {
+  const settings = findSettings(data, machine);
+  const off = filterStrings(settings["disabledMcpServers"]);
   const servers = [
-    ...entriesIn(settings["mcpServers"], "projects.*.mcpServers"),
-    ...entriesIn(data["mcpServers"], "mcpServers"),
+    ...listEntries(settings["mcpServers"], "projects.*.mcpServers"),
+    ...listEntries(data["mcpServers"], "mcpServers"),
   ];
   return {
     servers: mapEntries(servers, (entry, name) =>
@@ -39,15 +39,15 @@ const ownServers: Reader = (data, { machine }) => {
   };
 };
 
-/** The project's servers. A person may have refused some there; what they allowed there is not looked at. */
-const projectServers: Reader = (data, { machine, beside }) => {
+/** Reads the project's servers. Those that the user refused in Claude Code are disabled; its approvals do not count. */
+const readProjectServers: Reader = (data, { machine, beside }) => {
   const settings = [
     ...(beside["settings"] ?? []),
-    ...(beside["state"] ?? []).map((state) => settingsOf(state, machine)),
+    ...(beside["state"] ?? []).map((state) => findSettings(state, machine)),
   ];
-  const off = settings.flatMap((one) => stringsIn(objectAt(one)["disabledMcpjsonServers"]));
+  const off = settings.flatMap((one) => filterStrings(getObject(one)["disabledMcpjsonServers"]));
   return {
-    servers: mapEntries(entriesIn(data["mcpServers"], "mcpServers"), (entry, name) =>
+    servers: mapEntries(listEntries(data["mcpServers"], "mcpServers"), (entry, name) =>
       off.includes(String(name)) ? { ...entry, disabled: true } : entry,
     ),
   };
@@ -56,15 +56,15 @@ const projectServers: Reader = (data, { machine, beside }) => {
 /** Claude Code: user, local and project scope. */
 export const claudeCode: Source = {
   name: "claude-code",
-  read: ownServers,
+  read: readUserServers,
   locations(machine) {
-    const own = folderOf(machine, "CLAUDE_CONFIG_DIR", machine.home);
-    const folder = folderOf(machine, "CLAUDE_CONFIG_DIR", join(machine.home, ".claude"));
+    const own = getFolder(machine, "CLAUDE_CONFIG_DIR", machine.home);
+    const folder = getFolder(machine, "CLAUDE_CONFIG_DIR", join(machine.home, ".claude"));
     return [
-      user(own, ".claude.json"),
+      userFile(own, ".claude.json"),
       {
-        ...project(machine, ".mcp.json"),
-        read: projectServers,
+        ...projectFile(machine, ".mcp.json"),
+        read: readProjectServers,
         beside: {
           state: [place(own, ".claude.json")],
           settings: [

@@ -1,111 +1,111 @@
-import type { Machine } from "../../core/services/sources.ts";
 import {
-  firstOf,
+  firstFile,
   type Location,
+  type Machine,
   place,
-  project,
+  projectFile,
+  readServers,
   type Source,
-  serversAt,
-  user,
+  userFile,
 } from "../../core/services/sources.ts";
 import {
   desktopData,
   dotConfig,
-  pathFrom,
+  getVariable,
   programConfig,
+  resolvePath,
   roaming,
-  variable,
 } from "../lib/server-entry/machine.ts";
-import { continueServers, vscodeServers, zedServers } from "./readers.ts";
+import { readContinue, readVscode, readZed } from "./readers.ts";
 
-const mcpServers = serversAt("mcpServers");
+const mcpServers = readServers("mcpServers");
 
-/** Editors made from VS Code, which keep what extensions store in the same way. */
-const vscodeKin = ["Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf"];
+/** Forks of VS Code, which have the same folders for extensions. */
+const vscodeForks = ["Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf"];
 
 function extensionFiles(machine: Machine, extension: string, file: string): readonly Location[] {
   const way = ["User", "globalStorage", extension, "settings", file];
-  return vscodeKin.map((editor) => user(desktopData(machine), editor, ...way));
+  return vscodeForks.map((editor) => userFile(desktopData(machine), editor, ...way));
 }
 
 function clineFiles(machine: Machine): readonly Location[] {
   const file = "cline_mcp_settings.json";
-  const named = variable(machine, "CLINE_MCP_SETTINGS_PATH");
+  const named = getVariable(machine, "CLINE_MCP_SETTINGS_PATH");
   return [
-    ...(named ? [user(pathFrom(named, machine))] : []),
+    ...(named ? [userFile(resolvePath(named, machine))] : []),
     ...extensionFiles(machine, "saoudrizwan.claude-dev", file),
-    user(machine.home, ".cline", "data", "settings", file),
+    userFile(machine.home, ".cline", "data", "settings", file),
   ];
 }
 
 function zedFile(machine: Machine): Location {
   const common = place(dotConfig(machine), "zed", "settings.json");
   return machine.platform === "win32"
-    ? firstOf(place(roaming(machine), "Zed", "settings.json"), common)
-    : firstOf(common);
+    ? firstFile(place(roaming(machine), "Zed", "settings.json"), common)
+    : firstFile(common);
 }
 
 function continueFiles(machine: Machine): readonly Location[] {
-  const own = (...way: readonly string[]): Location => user(machine.home, ".continue", ...way);
+  const own = (...way: readonly string[]): Location => userFile(machine.home, ".continue", ...way);
   const endings = ["*.yaml", "*.yml", "*.json"];
   return [
     own("config.yaml"),
     own("config.json"),
     ...endings.map((ending) => own("mcpServers", ending)),
-    ...endings.map((ending) => project(machine, ".continue", "mcpServers", ending)),
+    ...endings.map((ending) => projectFile(machine, ".continue", "mcpServers", ending)),
   ];
 }
 
-/** The editors, and desktop applications besides Claude's. */
+/** Editors, and desktop applications besides Claude's. */
 export const editors: readonly Source[] = [
   {
     name: "cursor",
     read: mcpServers,
     locations: (machine) => [
-      user(machine.home, ".cursor", "mcp.json"),
-      project(machine, ".cursor", "mcp.json"),
+      userFile(machine.home, ".cursor", "mcp.json"),
+      projectFile(machine, ".cursor", "mcp.json"),
     ],
   },
   {
     name: "vscode",
-    read: vscodeServers,
+    read: readVscode,
     locations: (machine) => [
       ...["Code", "Code - Insiders", "VSCodium"].flatMap((editor) => [
-        user(desktopData(machine), editor, "User", "mcp.json"),
-        user(desktopData(machine), editor, "User", "profiles", "*", "mcp.json"),
+        userFile(desktopData(machine), editor, "User", "mcp.json"),
+        userFile(desktopData(machine), editor, "User", "profiles", "*", "mcp.json"),
       ]),
-      project(machine, ".vscode", "mcp.json"),
+      projectFile(machine, ".vscode", "mcp.json"),
     ],
   },
   {
     name: "windsurf",
     read: mcpServers,
     locations: ({ home }) => [
-      user(home, ".codeium", "windsurf", "mcp_config.json"),
-      user(home, ".codeium", "mcp_config.json"),
-      user(home, ".windsurf", "mcp.json"),
+      userFile(home, ".codeium", "windsurf", "mcp_config.json"),
+      userFile(home, ".codeium", "mcp_config.json"),
+      userFile(home, ".windsurf", "mcp.json"),
     ],
   },
   {
     name: "devin",
     read: mcpServers,
     locations: (machine) => [
-      user(programConfig(machine), "devin", "mcp_config.json"),
-      user(programConfig(machine), "devin", "config.json"),
-      project(machine, ".devin", "mcp_config.json"),
-      project(machine, ".devin", "config.local.json"),
-      project(machine, ".devin", "config.json"),
+      userFile(programConfig(machine), "devin", "mcp_config.json"),
+      userFile(programConfig(machine), "devin", "config.json"),
+      projectFile(machine, ".devin", "mcp_config.json"),
+      projectFile(machine, ".devin", "config.local.json"),
+      projectFile(machine, ".devin", "config.json"),
     ],
   },
   {
     name: "zed",
-    read: zedServers,
-    locations: (machine) => [zedFile(machine), project(machine, ".zed", "settings.json")],
+    read: readZed,
+    locations: (machine) => [zedFile(machine), projectFile(machine, ".zed", "settings.json")],
   },
   {
     name: "antigravity",
     read: mcpServers,
-    locations: ({ home }) => [user(home, ".gemini", "antigravity", "mcp_config.json")],
+    locations: ({ home }) => [userFile(home, ".gemini", "antigravity", "mcp_config.json")],
   },
   {
     name: "cline",
@@ -119,12 +119,12 @@ export const editors: readonly Source[] = [
     dialect: { timeout: "call-s" },
     locations: (machine) => [
       ...extensionFiles(machine, "rooveterinaryinc.roo-cline", "mcp_settings.json"),
-      project(machine, ".roo", "mcp.json"),
+      projectFile(machine, ".roo", "mcp.json"),
     ],
   },
   {
     name: "continue",
-    read: continueServers,
+    read: readContinue,
     locations: continueFiles,
   },
   {
@@ -132,7 +132,7 @@ export const editors: readonly Source[] = [
     read: mcpServers,
     dialect: { timeout: "call-ms" },
     locations: ({ home }) => [
-      firstOf(place(home, ".lmstudio", "mcp.json"), place(home, ".cache", "lm-studio", "mcp.json")),
+      firstFile(place(home, ".lmstudio", "mcp.json"), place(home, ".cache", "lm-studio", "mcp.json")),
     ],
   },
   {
@@ -140,26 +140,26 @@ export const editors: readonly Source[] = [
     read: mcpServers,
     dialect: { timeout: "call-ms" },
     locations: (machine) => [
-      user(machine.home, ".kiro", "settings", "mcp.json"),
-      project(machine, ".kiro", "settings", "mcp.json"),
+      userFile(machine.home, ".kiro", "settings", "mcp.json"),
+      projectFile(machine, ".kiro", "settings", "mcp.json"),
     ],
   },
   {
     name: "trae",
     read: mcpServers,
-    locations: (machine) => [user(desktopData(machine), "Trae", "User", "mcp.json")],
+    locations: (machine) => [userFile(desktopData(machine), "Trae", "User", "mcp.json")],
   },
   {
     name: "junie",
     read: mcpServers,
     locations: (machine) => [
-      user(machine.home, ".junie", "mcp", "mcp.json"),
-      project(machine, ".junie", "mcp", "mcp.json"),
+      userFile(machine.home, ".junie", "mcp", "mcp.json"),
+      projectFile(machine, ".junie", "mcp", "mcp.json"),
     ],
   },
   {
     name: "jetbrains-air",
     read: mcpServers,
-    locations: (machine) => [project(machine, ".air", "mcp.json")],
+    locations: (machine) => [projectFile(machine, ".air", "mcp.json")],
   },
 ];

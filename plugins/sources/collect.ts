@@ -12,11 +12,11 @@ import type {
   Source,
   SourceWarning,
 } from "../../core/services/sources.ts";
-import { findFiles, nameOf, readObject } from "../lib/server-entry/find-files.ts";
-import { normalise } from "../lib/server-entry/normalise.ts";
+import { findFiles, formatPlace, readObject } from "../lib/server-entry/machine.ts";
+import { normalizeEntry } from "../lib/server-entry/normalize.ts";
 import { choose } from "./choose.ts";
 
-/** One file that a source has, or would have. */
+/** One file of a source, whether it exists or not. */
 interface Task {
   readonly source: Source;
   readonly location: Location;
@@ -34,7 +34,7 @@ interface Result {
   readonly faults: readonly Fault[];
 }
 
-/** Reads all files of all sources. Never rejects: a file that is missing or broken does not cost the others. */
+/** Reads all files of all sources. Never rejects: a missing or broken file does not affect the others. */
 export async function collect(
   sources: readonly Source[],
   machine: Machine,
@@ -46,7 +46,7 @@ export async function collect(
   const opened = new Map<string, Promise<JsonObject>>();
   const broken = new Set<string>();
 
-  const tasks = claim((await Promise.all(sources.map((source) => tasksOf(source, machine)))).flat());
+  const tasks = claim((await Promise.all(sources.map((source) => listTasks(source, machine)))).flat());
   const results = new Map(await Promise.all(tasks.map(async (task) => [task, await run(task)] as const)));
   for (const source of sources) {
     if (source.entries)
@@ -69,7 +69,7 @@ export async function collect(
     if (!isThere) return { faults: [] };
     const faults: Fault[] = [];
     try {
-      const [data, beside] = await Promise.all([open(file), openBeside(location, faults)]);
+      const [data, beside] = await Promise.all([open(file), openFurther(location, faults)]);
       const read = location.read ?? source.read;
       return { entries: read(data, { file, scope: location.scope, machine, beside }), faults };
     } catch (thrown) {
@@ -77,7 +77,7 @@ export async function collect(
     }
   }
 
-  async function openBeside(location: Location, faults: Fault[]): Promise<Record<string, unknown[]>> {
+  async function openFurther(location: Location, faults: Fault[]): Promise<Record<string, unknown[]>> {
     const named = Object.entries(location.beside ?? {}).map(async ([name, places]) => {
       const found = (await Promise.all(places.map((one) => findFiles([one])))).flat();
       const read = found.map((file) => open(file).catch((thrown) => void faults.push({ file, thrown })));
@@ -96,14 +96,14 @@ export async function collect(
     for (const fault of faults.toSorted((a, b) => (a.file < b.file ? -1 : 1))) {
       if (broken.has(fault.file)) continue;
       broken.add(fault.file);
-      files.push({ ...row, file: fault.file, status: "broken", count: 0, reason: reasonOf(fault) });
+      files.push({ ...row, file: fault.file, status: "broken", count: 0, reason: toReason(fault) });
     }
   }
 
   function take(source: Source, origin: Origin, { servers, inputs }: Entries): number {
     let count = 0;
     for (const raw of servers) {
-      const { config, reason } = normalise(raw, origin, { dialect: source.dialect, inputs });
+      const { config, reason } = normalizeEntry(raw, origin, { dialect: source.dialect, inputs });
       if (config) {
         count++;
         candidates.push(config);
@@ -114,24 +114,24 @@ export async function collect(
   }
 
   function warn(code: SourceWarning["code"], { file }: Origin, what: string, { name }: RawEntry): void {
-    const who = typeof name === "string" && name.length <= 100 ? `the server ${printable(name)}` : "a server";
+    const who = typeof name === "string" && name.length <= 100 ? `the server ${quote(name)}` : "a server";
     warnings.push({ code, message: `In ${file ?? "the config"}, ${who} ${what}.` });
   }
 }
 
-async function tasksOf(source: Source, machine: Machine): Promise<readonly Task[]> {
+async function listTasks(source: Source, machine: Machine): Promise<readonly Task[]> {
   const tasks = source.locations(machine).map(async (location) => {
     const found = await findFiles(location.places);
     const [first] = location.places;
-    if (found.length === 0 && first) return [{ source, location, file: nameOf(first), isThere: false }];
+    if (found.length === 0 && first) return [{ source, location, file: formatPlace(first), isThere: false }];
     return found.map((file) => ({ source, location, file, isThere: true }));
   });
   return (await Promise.all(tasks)).flat();
 }
 
 /**
- * Leaves each file to the first that names it. Whoever works in the home folder has the same file as their own
- * and as the project's; then it is their own.
+ * Assigns each file to the first task that names it. In the home folder, a file may be both the user's and the
+ * project's; then it is the user's.
  */
 function claim(tasks: readonly Task[]): readonly Task[] {
   const owners = new Map<string, Task>();
@@ -144,13 +144,13 @@ function claim(tasks: readonly Task[]): readonly Task[] {
   return tasks.filter((task) => owners.get(task.file) === task);
 }
 
-function reasonOf({ file, thrown }: Fault): string {
-  const { message } = GatewayError.from(thrown, "It cannot be understood.");
+function toReason({ file, thrown }: Fault): string {
+  const { message } = GatewayError.from(thrown, "The file cannot be parsed.");
   return message.startsWith(file) ? message : `${file}: ${message}`;
 }
 
-/** A name as it can be shown: what cannot be seen is written out. */
-function printable(name: string): string {
+/** Quotes a name with invisible characters escaped. */
+function quote(name: string): string {
   return JSON.stringify(name).replace(
     /[^\x20-\x7e\p{L}\p{M}\p{N}\p{P}\p{S}]/gu,
     (character) => `\\u{${(character.codePointAt(0) as number).toString(16)}}`,

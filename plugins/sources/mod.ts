@@ -1,49 +1,23 @@
 /**
- * The servers a person already has: read from the files of the clients they use, from files they name, and from
- * the config.
+ * Sources of servers: the files of the user's MCP clients, files that the config names, and the config itself.
  *
  * @module
  */
 import * as v from "valibot";
-import { definePlugin, type PluginFactory } from "../../core/mod.ts";
+import { definePlugin } from "../../core/mod.ts";
 import type { Machine, Source } from "../../core/services/sources.ts";
+import { option } from "../lib/options.ts";
 import { thisMachine } from "../lib/server-entry/machine.ts";
 import { clientNames, clients } from "./clients.ts";
 import { collect } from "./collect.ts";
-import { type FileOption, fileSource, formats, inlineSource } from "./custom.ts";
+import { fileSource, formats, inlineSource } from "./custom.ts";
 
-export type {
-  Collected,
-  CollectedFile,
-  CollectOptions,
-  Dialect,
-  Entries,
-  Location,
-  Machine,
-  Place,
-  RawEntry,
-  ReadContext,
-  Reader,
-  Source,
-  Sources,
-  SourceWarning,
-} from "../../core/services/sources.ts";
-export {
-  type Connection,
-  definitionHash,
-  type HttpConnection,
-  type OAuthClient,
-  type Origin,
-  type Scope,
-  type ServerConfig,
-  type StdioConnection,
-} from "../../core/services/sources.ts";
-export { expandConnection } from "../lib/server-entry/expand.ts";
+export type { Collected, Machine, ServerConfig } from "../../core/services/sources.ts";
 export { thisMachine } from "../lib/server-entry/machine.ts";
 export {
-  type Answers,
-  fromServerJson,
+  type InputAnswers,
   type NeedKind,
+  parseServerJson,
   type ServerJsonOptions,
   type ServerNeed,
 } from "../lib/server-entry/server-json.ts";
@@ -51,57 +25,61 @@ export { clientNames, clients } from "./clients.ts";
 export { collect } from "./collect.ts";
 export { type FileOption, fileSource, inlineSource } from "./custom.ts";
 
-/** The options of {@link sources}. */
-export interface SourcesOptions {
-  /** The clients whose servers are imported, by name; none by default, since a program should not start what a person has. */
-  readonly clients?: "all" | readonly string[];
-  /** Files to read besides those of the clients. */
-  readonly sources?: readonly FileOption[];
-  /** Servers as spec 001 lists them: `{ name, description, connection }`. */
-  readonly servers?: readonly { readonly name: string; readonly [key: string]: unknown }[];
-  /** Servers by name, as most clients have them. */
-  readonly mcpServers?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
-  /** The computer to look at, for tests; this one by default. */
-  readonly machine?: Machine;
-}
-
 const fileTypes = [...clientNames, ...formats.map((format) => format.name)];
-const options = v.strictObject({
-  clients: v.optional(v.union([v.literal("all"), v.array(v.picklist(clientNames))]), []),
-  sources: v.optional(
-    v.array(
-      v.pipe(
-        v.strictObject({
-          type: v.union(
-            [v.picklist(fileTypes), v.pipe(v.string(), v.regex(/[./]/))],
-            'the name of a client, "custom", "server-json", or the path of a source',
-          ),
-          path: v.optional(v.pipe(v.string(), v.minLength(1, "a path"))),
-        }),
-        v.forward(
-          v.check(({ type, path }) => path !== undefined || !fileTypes.includes(type), "a path"),
-          ["path"],
-        ),
+const fileOption = v.pipe(
+  v.strictObject({
+    type: v.pipe(
+      v.union(
+        [v.picklist(fileTypes), v.pipe(v.string(), v.regex(/[./]/))],
+        'the name of a client, "custom", "server-json", or the path of a source',
+      ),
+      v.description(
+        "Format of the file: a client by name, `custom`, `server-json`, or the module path of a source.",
       ),
     ),
+    path: option(
+      v.pipe(v.string(), v.minLength(1, "a path")),
+      "The file to read. A source from a module may know its files, and then needs none.",
+    ),
+  }),
+  v.forward(
+    v.check(({ type, path }) => path !== undefined || !fileTypes.includes(type), "a path"),
+    ["path"],
+  ),
+);
+const options = v.strictObject({
+  clients: option(
+    v.union([v.literal("all"), v.array(v.picklist(clientNames))]),
+    "Clients whose servers are imported, by name, or `all`.",
     [],
   ),
-  servers: v.optional(v.array(v.looseObject({ name: v.string() })), []),
-  mcpServers: v.optional(v.record(v.string(), v.looseObject({})), {}),
-  machine: v.optional(
+  sources: option(v.array(fileOption), "Files to read besides those of the clients.", []),
+  servers: option(
+    v.array(v.looseObject({ name: v.pipe(v.string(), v.description("Id of the server.")) })),
+    "Servers as spec 001 lists them: `{ name, description, connection }`.",
+    [],
+  ),
+  mcpServers: option(
+    v.record(v.string(), v.looseObject({})),
+    "Servers by name, in the format of most clients.",
+    {},
+  ),
+  machine: option(
     v.custom<Machine>((value) => typeof (value as Partial<Machine> | null)?.home === "string", "a machine"),
+    "Computer to read from, for tests.",
   ),
 });
 
-type Chosen = Required<Omit<SourcesOptions, "machine">> & Pick<SourcesOptions, "machine">;
+/** Options for the sources plugin. */
+export type SourcesOptions = v.InferInput<typeof options>;
 
-/** Lets other plugins collect every server there is. What the config says comes before what clients say. */
-export const sources: PluginFactory<"sources", SourcesOptions, Chosen> = definePlugin({
+/** Collects the servers of all sources for other plugins. Those of the config come before those of clients. */
+export const sources = definePlugin({
   name: "sources",
   uses: [],
   provides: ["sources"],
   keys: ["servers", "mcpServers", "sources"],
-  options: options as v.GenericSchema<SourcesOptions, Chosen>,
+  options,
   setup(gateway, { clients: chosen, sources: files, servers, mcpServers, machine }) {
     const inline = inlineSource(servers, mcpServers, gateway.configFile);
     const chosenClients = clients.filter(({ name }) => chosen === "all" || chosen.includes(name));

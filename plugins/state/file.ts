@@ -1,61 +1,65 @@
 import { join, resolve } from "node:path";
 import { GatewayError } from "../../core/mod.ts";
-import { STATE_UNAVAILABLE, type StateEntry, type StateStore, tooBusy } from "../../core/services/state.ts";
-import { codeOf, namesIn } from "../lib/files.ts";
+import {
+  createBusyError,
+  STATE_UNAVAILABLE,
+  type StateEntry,
+  type StateStore,
+} from "../../core/services/state.ts";
+import { getErrorCode, listFolder } from "../lib/files.ts";
 import { encodeState } from "../lib/memory-store.ts";
-import { createGroup, type Group, nameOf } from "./group.ts";
+import { createGroup, type Group, hashKey } from "./group.ts";
 import type { StateRecord } from "./record.ts";
 
-/** As many as may get in between before something must be wrong. */
+/** More retries mean that something is wrong. */
 const MAX_TRIES = 1_000;
-/** Files that are read at the same time. */
-const AT_ONCE = 16;
+/** Number of files that are read in parallel. */
+const MAX_PARALLEL = 16;
 const SWEEP_MS = 3_600_000;
 
 /**
- * Keeps state in files that several processes share, without a lock that one of them could take to its grave.
- * Nothing is written, and no folder made, before the first key is set.
+ * Keeps state in files that several processes share, without a lock that a process could leave behind when it ends.
+ * Nothing is written, and no folder is created, before the first key is set.
  *
- *     <folder>/<group>/keys/<hash of key>/<version>   an empty file: its name is the version the key has now
+ *     <folder>/<group>/keys/<hash of key>/<version>   an empty file: its name is the current version of the key
  *     <folder>/<group>/values/<version>.txt           key and value of that version
- *     <folder>/<group>/drafts/                        what is not in effect yet
- *     <folder>/<group>/aside/                         what could not be read
+ *     <folder>/<group>/drafts/                        files that are not in effect yet
+ *     <folder>/<group>/aside/                         values that could not be read
  *
  * Why it is safe:
- * - A version is 128 random bits and is never used twice. A value is written and synced before its version can
- *   be in effect, never changes, and is removed only after its version: what can be found can be read.
- * - Each change is one system call that the kernel lets one process win. Set if absent: the draft of a key's
- *   folder is renamed to its place, which fails where there is a folder with something in it. Replace: the file
- *   named by the old version is renamed to the new one. Delete: it is unlinked. Those two fail where the old
- *   version is no longer there, however long ago it was read.
- * - So a process that ends anywhere, or sleeps for a day, leaves each key as it was before or after its change,
- *   and blocks nobody. What it leaves besides is found by {@link StateStore.list} and removed.
+ * - A version is 128 random bits and is never used twice. A value is written and synced before its version can be in
+ *   effect, never changes, and is removed only after its version: every value that can be found can be read.
+ * - Each change is one system call that the kernel lets one process win. Set if absent: the draft of the key's folder is
+ *   renamed to its final name, which fails if a folder with content is there. Replace: the file named by the old version
+ *   is renamed to the new one. Delete: it is unlinked. Both fail if the old version is gone, however long ago it was read.
+ * - So a process that ends anywhere, or sleeps for a day, leaves each key as it was before or after its change, and
+ *   blocks no other process. Files it leaves besides are found by {@link StateStore.list} and removed.
  */
 export function fileStore(folder: string): StateStore {
   const root = resolve(folder);
   const groups = new Map<string, Group>();
   const swept = new Map<string, number>();
 
-  const groupCalled = (name: string): Group => {
+  const openGroup = (name: string): Group => {
     const group = groups.get(name) ?? createGroup(join(root, name));
     groups.set(name, group);
     return group;
   };
-  const load = (key: string): Promise<StateRecord | undefined> => groupCalled(groupOf(key)).load(nameOf(key));
+  const load = (key: string): Promise<StateRecord | undefined> => openGroup(toGroup(key)).load(hashKey(key));
 
   const attempt = async <T>(what: "read" | "written", work: () => Promise<T>): Promise<T> => {
     try {
       return await work();
     } catch (cause) {
       if (GatewayError.is(cause)) throw cause;
-      const reason = codeOf(cause) ?? "for a reason unknown";
+      const reason = getErrorCode(cause) ?? "unknown reason";
       throw new GatewayError(STATE_UNAVAILABLE, `The state in ${root} cannot be ${what} (${reason}).`, {
         cause,
       });
     }
   };
 
-  /** Tries a change on what is there until it takes effect, or once if a version is expected. */
+  /** Tries a change on the current record until it takes effect, or once if a version is expected. */
   const change = (
     key: string,
     expected: string | undefined,
@@ -65,26 +69,26 @@ export function fileStore(folder: string): StateStore {
       for (let tries = 0; tries < MAX_TRIES; tries++) {
         const current = await load(key);
         if (expected !== undefined && current?.version !== expected) return false;
-        const done = await step(groupCalled(groupOf(key)), current);
+        const done = await step(openGroup(toGroup(key)), current);
         if (done === "nothing to do") return false;
         if (done || expected !== undefined) return done;
       }
-      throw tooBusy();
+      throw createBusyError();
     });
 
   return {
     get: (key) =>
       attempt("read", async () => {
         const record = await load(key);
-        return record && entryOf(record);
+        return record && toEntry(record);
       }),
 
     async setIfAbsent(key, value) {
       const text = encodeState(value);
       return attempt("written", async () => {
-        // Asked first, because a try costs several syncs of the disk.
+        // Checked first: a try costs several syncs of the disk.
         if (await load(key)) return false;
-        return groupCalled(groupOf(key)).create(key, text);
+        return openGroup(toGroup(key)).create(key, text);
       });
     },
 
@@ -100,13 +104,13 @@ export function fileStore(folder: string): StateStore {
 
     list: (prefix) =>
       attempt("read", async () => {
-        const names = prefix.includes("/") ? [groupOf(prefix)] : (await namesIn(root)).filter(isGroup);
+        const names = prefix.includes("/") ? [toGroup(prefix)] : (await listFolder(root)).filter(isGroup);
         const lists: StateRecord[][] = [];
         for (const name of names) lists.push(await listGroup(name));
         return lists
           .flat()
           .filter((record) => record.key.startsWith(prefix))
-          .map(entryOf)
+          .map(toEntry)
           .toSorted((a, b) => (a.key < b.key ? -1 : 1));
       }),
 
@@ -114,11 +118,11 @@ export function fileStore(folder: string): StateStore {
   };
 
   async function listGroup(name: string): Promise<StateRecord[]> {
-    const group = groupCalled(name);
+    const group = openGroup(name);
     const names = await group.names();
     const found: StateRecord[] = [];
-    for (let start = 0; start < names.length; start += AT_ONCE) {
-      const records = await Promise.all(names.slice(start, start + AT_ONCE).map(group.load));
+    for (let start = 0; start < names.length; start += MAX_PARALLEL) {
+      const records = await Promise.all(names.slice(start, start + MAX_PARALLEL).map(group.load));
       for (const record of records) if (record) found.push(record);
     }
     if (Date.now() - (swept.get(name) ?? 0) > SWEEP_MS) {
@@ -129,12 +133,12 @@ export function fileStore(folder: string): StateStore {
   }
 }
 
-function entryOf({ key, value, version }: StateRecord): StateEntry {
+function toEntry({ key, value, version }: StateRecord): StateEntry {
   return { key, value, version };
 }
 
-/** The folder of a key: its group, where that can be the name of a folder on every system. */
-function groupOf(key: string): string {
+/** Returns the folder of a key: its group, if that is a valid folder name on every system. */
+function toGroup(key: string): string {
   const group = key.slice(0, Math.max(0, key.indexOf("/")));
   return isGroup(group) ? group : "other";
 }

@@ -1,51 +1,51 @@
 import { randomBytes } from "node:crypto";
 import { mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { tooBusy } from "../../core/services/state.ts";
+import { createBusyError } from "../../core/services/state.ts";
 import {
-  codeOf,
+  getErrorCode,
+  listFolder,
   makeFolder,
-  namesIn,
+  readIfExists,
   removeIfEmpty,
-  renameIfThere,
+  renameIfExists,
   syncFolder,
-  textIfThere,
-  unlinkIfThere,
-  writeNew,
+  unlinkIfExists,
+  writeNewFile,
 } from "../lib/files.ts";
-import { MAX_SIZE } from "../lib/memory-store.ts";
-import { readRecord, type StateRecord, sha256, writeRecord } from "./record.ts";
-import { sweep } from "./sweep.ts";
+import { sha256Hex } from "../lib/hash.ts";
+import { MAX_STATE_SIZE } from "../lib/memory-store.ts";
+import { decodeRecord, encodeRecord, type StateRecord, sweep } from "./record.ts";
 
-/** The keys of one group, as files. Every step of it can be cut short by the end of the process, and leaves the key as it was or as it is to be. */
+/** The keys of one group, as files. A process may end in any step: the key is then as before or after the change. */
 export interface Group {
-  /** What there is of a key, by its name in {@link names}. */
+  /** Loads the record of a key, by its name in {@link names}. */
   load(name: string): Promise<StateRecord | undefined>;
-  /** Sets a key if it is not there. */
+  /** Sets a key if it is missing. */
   create(key: string, value: string): Promise<boolean>;
-  /** Puts a value in the place of the one that was loaded, if it is still there. */
+  /** Replaces the value that was loaded, if it is still the current one. */
   move(from: StateRecord, value: string): Promise<boolean>;
-  /** Removes what was loaded, if it is still there. */
+  /** Removes the record that was loaded, if it is still the current one. */
   remove(record: StateRecord): Promise<boolean>;
-  /** The names of the keys. */
+  /** Lists the names of the keys. */
   names(): Promise<string[]>;
-  /** Removes what was left by processes that ended in the middle of a step; these versions are known to be in use. */
+  /** Removes files of processes that ended in the middle of a step. The given versions are known to be in use. */
   sweep(inUse: ReadonlySet<string>): Promise<void>;
 }
 
-/** The name of a key: any text, as one that a file can have. As JSON, because broken characters would otherwise all become the same one. */
-export function nameOf(key: string): string {
-  return sha256(JSON.stringify(key));
+/** Converts a key to a file name. As JSON, since broken characters would otherwise all become the same one. */
+export function hashKey(key: string): string {
+  return sha256Hex(JSON.stringify(key));
 }
 
 const isName = (name: string): boolean => /^[0-9a-f]{64}$/.test(name);
 const isVersion = (name: string): boolean => /^[0-9a-f]{32}$/.test(name);
 const newVersion = (): string => randomBytes(16).toString("hex");
 
-/** As many as may get in between before something must be wrong. */
+/** More retries mean that something is wrong. */
 const MAX_TRIES = 1_000;
 
-/** The keys in a folder, which is made when the first of them is set. */
+/** Creates a group of keys. Its folder is created when the first key is set. */
 export function createGroup(folder: string): Group {
   const [keys, values, drafts, aside] = ["keys", "values", "drafts", "aside"].map((name) =>
     join(folder, name),
@@ -59,40 +59,40 @@ export function createGroup(folder: string): Group {
     create,
     move,
     remove,
-    names: async () => (await namesIn(keys)).filter(isName),
-    sweep: (inUse) => sweep({ values, drafts, inUse, versionOf: (key) => versionOf(nameOf(key)) }),
+    names: async () => (await listFolder(keys)).filter(isName),
+    sweep: (inUse) => sweep({ values, drafts, inUse, getVersion: (key) => getVersion(hashKey(key)) }),
   };
 
-  async function versionOf(name: string): Promise<string | undefined> {
-    return (await namesIn(keyFolder(name))).find(isVersion);
+  async function getVersion(name: string): Promise<string | undefined> {
+    return (await listFolder(keyFolder(name))).find(isVersion);
   }
 
   async function load(name: string): Promise<StateRecord | undefined> {
     let missing: string | undefined;
     for (let tries = 0; tries < MAX_TRIES; tries++) {
-      const version = await versionOf(name);
+      const version = await getVersion(name);
       if (version === undefined) return undefined;
-      const text = version === missing ? "" : await textIfThere(valueFile(version), MAX_SIZE * 4);
+      const text = version === missing ? "" : await readIfExists(valueFile(version), MAX_STATE_SIZE * 4);
       if (text === undefined) {
-        // Most likely replaced just now. But if its version is still there after that, it is lost: a value goes after its version.
+        // Probably just replaced. If its version is still there at the next try, the value is lost: versions go first.
         missing = version;
         continue;
       }
-      const record = readRecord(text);
-      if (record?.version === version && nameOf(record.key) === name) return record;
+      const record = decodeRecord(text);
+      if (record?.version === version && hashKey(record.key) === name) return record;
       await setAside(name, version);
       return undefined;
     }
-    throw tooBusy();
+    throw createBusyError();
   }
 
-  /** Keeps what cannot be read for whoever can, out of the way. Where nothing can be written, it stays, and is not there all the same. */
+  /** Moves a record that cannot be read aside. In a read-only folder it stays, and still counts as missing. */
   async function setAside(name: string, version: string): Promise<void> {
     try {
-      if (!(await unlinkIfThere(join(keyFolder(name), version)))) return;
+      if (!(await unlinkIfExists(join(keyFolder(name), version)))) return;
       await removeIfEmpty(keyFolder(name));
       await makeFolder(aside);
-      await renameIfThere(valueFile(version), join(aside, `${version}.txt`));
+      await renameIfExists(valueFile(version), join(aside, `${version}.txt`));
     } catch {}
   }
 
@@ -102,12 +102,12 @@ export function createGroup(folder: string): Group {
     let done = false;
     try {
       await makeFolders();
-      // Before the value, because it says that the value is still wanted.
+      // Before the value: a sweep keeps a value whose draft exists.
       await mkdir(draft, { mode: 0o700 });
       await writeFile(join(draft, version), "", { flag: "wx", mode: 0o600 });
       await syncFolder(draft);
-      await putValue(writeRecord(key, version, undefined, value), version);
-      done = await publish(draft, nameOf(key));
+      await putValue(encodeRecord(key, version, undefined, value), version);
+      done = await publish(draft, hashKey(key));
       if (done) await syncFolder(keys);
       return done;
     } finally {
@@ -115,7 +115,7 @@ export function createGroup(folder: string): Group {
     }
   }
 
-  /** A folder takes the place of another only if that is empty or not there: of several, one comes first. */
+  /** A folder replaces another only if that is empty or missing: of several processes, one succeeds. */
   async function publish(draft: string, name: string): Promise<boolean> {
     for (let tries = 0; tries < MAX_TRIES; tries++) {
       try {
@@ -123,32 +123,32 @@ export function createGroup(folder: string): Group {
         return true;
       } catch (thrown) {
         if (!isTaken(thrown)) throw thrown;
-        // Not a folder, so not ours.
-        if (codeOf(thrown) === "ENOTDIR") await unlinkIfThere(keyFolder(name)).catch(() => {});
+        // A file, which no version of this store creates.
+        if (getErrorCode(thrown) === "ENOTDIR") await unlinkIfExists(keyFolder(name)).catch(() => {});
       }
       if (await load(name)) return false;
       await clear(keyFolder(name));
     }
-    throw tooBusy();
+    throw createBusyError();
   }
 
-  /** Removes from a key's folder what no step of ours has put there, such as the notes of a file manager. */
+  /** Removes foreign files from the folder of a key, such as those of a file manager. */
   async function clear(stale: string): Promise<void> {
-    for (const name of await namesIn(stale)) {
+    for (const name of await listFolder(stale)) {
       if (!isVersion(name)) await rm(join(stale, name), { recursive: true, force: true });
     }
     await removeIfEmpty(stale);
   }
 
   async function move(from: StateRecord, value: string): Promise<boolean> {
-    const own = keyFolder(nameOf(from.key));
+    const own = keyFolder(hashKey(from.key));
     const version = newVersion();
     let done = false;
     try {
       await makeFolders();
-      await putValue(writeRecord(from.key, version, from.version, value), version);
-      // The one step that counts: the old name is there once, so of several, one comes first.
-      done = await renameIfThere(join(own, from.version), join(own, version));
+      await putValue(encodeRecord(from.key, version, from.version, value), version);
+      // The step that takes effect: the old name exists once, so of several processes, one succeeds.
+      done = await renameIfExists(join(own, from.version), join(own, version));
       if (done) await syncFolder(own);
       return done;
     } finally {
@@ -157,8 +157,8 @@ export function createGroup(folder: string): Group {
   }
 
   async function remove({ key, version }: StateRecord): Promise<boolean> {
-    const own = keyFolder(nameOf(key));
-    const done = await unlinkIfThere(join(own, version));
+    const own = keyFolder(hashKey(key));
+    const done = await unlinkIfExists(join(own, version));
     if (!done) return false;
     await syncFolder(own);
     await removeIfEmpty(own);
@@ -167,28 +167,28 @@ export function createGroup(folder: string): Group {
     return true;
   }
 
-  /** Each time, because whoever copies or cleans folders leaves empty ones out. */
+  /** Creates the folders before each write: programs that copy or clean folders leave empty ones out. */
   async function makeFolders(): Promise<void> {
     for (const each of [keys, values, drafts]) await makeFolder(each);
   }
 
-  /** Values are whole from the moment they have their name, and never change. */
+  /** Writes a value that is complete from the moment it has its name, and never changes. */
   async function putValue(text: string, version: string): Promise<void> {
     const draft = join(drafts, `${version}.txt`);
-    await writeNew(draft, text);
+    await writeNewFile(draft, text);
     await rename(draft, valueFile(version));
     await syncFolder(values);
   }
 
-  /** Best effort: what stays is swept later. */
+  /** Removes files as far as possible; the rest is swept later. */
   async function discard(version: string, draft?: string): Promise<void> {
     if (draft) await rm(draft, { recursive: true, force: true }).catch(() => {});
-    await unlinkIfThere(join(drafts, `${version}.txt`)).catch(() => {});
-    await unlinkIfThere(valueFile(version)).catch(() => {});
+    await unlinkIfExists(join(drafts, `${version}.txt`)).catch(() => {});
+    await unlinkIfExists(valueFile(version)).catch(() => {});
   }
 }
 
-/** Whether a folder could not be renamed because something is where it was to go. */
+/** Returns whether a folder could not be renamed because its target exists. */
 function isTaken(thrown: unknown): boolean {
   const codes = [
     "ENOTEMPTY",
@@ -196,5 +196,5 @@ function isTaken(thrown: unknown): boolean {
     "ENOTDIR",
     ...(process.platform === "win32" ? ["EPERM", "EACCES"] : []),
   ];
-  return codes.includes(codeOf(thrown) ?? "");
+  return codes.includes(getErrorCode(thrown) ?? "");
 }

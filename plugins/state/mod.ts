@@ -1,17 +1,22 @@
 import { join } from "node:path";
 import * as v from "valibot";
-import { definePlugin, GatewayError, type PluginFactory } from "../../core/mod.ts";
-import { STATE_UNAVAILABLE, type StateStore, type StateStoreDriver } from "../../core/services/state.ts";
-import { createFrom, type DriverOptions, driverChoice, driverName } from "../lib/driver-choice.ts";
+import { definePlugin, GatewayError } from "../../core/mod.ts";
+import {
+  STATE_UNAVAILABLE,
+  STATE_VALUE_INVALID,
+  type StateStore,
+  type StateStoreDriver,
+} from "../../core/services/state.ts";
+import { createDriver, type DriverOptions, driverChoice, getDriverName } from "../lib/driver-choice.ts";
 import { stateFolder } from "../lib/folders.ts";
 import { memoryStore } from "../lib/memory-store.ts";
+import { option } from "../lib/options.ts";
 import { fileStore } from "./file.ts";
 
 export {
   type SharedState,
   STATE_UNAVAILABLE,
   STATE_VALUE_INVALID,
-  type StateEntry,
   type StateStore,
   type StateStoreDriver,
   updateState,
@@ -20,37 +25,27 @@ export { cacheFolder, type Environment, stateFolder } from "../lib/folders.ts";
 export { decodeState, encodeState, memoryStore } from "../lib/memory-store.ts";
 export { fileStore } from "./file.ts";
 
-/** Options of the plugin `state`. */
-export interface StateOptions {
-  /** The folder of the files; one in the user's state folder by default. */
-  readonly folder?: string;
-  /**
-   * A Redis that gateways on many machines share, in place of files: `redis://…` or `rediss://…`. Variables of the
-   * environment (`${REDIS_PASSWORD}`) are replaced.
-   */
-  readonly state?: string;
-  /** Timeout of a step in Redis in milliseconds; 250 by default, so that a decision takes less than 300. */
-  readonly timeoutMs?: number;
-  /**
-   * A store in place of both: `files`, `memory`, or the path of a module that exports one, alone or as
-   * `{ type, ...options }`; or a store.
-   */
-  readonly store?: string | DriverOptions | StateStore;
-}
-
 const options = v.strictObject({
-  folder: v.optional(v.string()),
-  state: v.optional(
+  folder: option(v.string(), "Folder of the files. Without it, a folder in the user's state folder."),
+  state: option(
     v.pipe(v.string(), v.regex(/^rediss?:\/\//, "an address that begins with redis:// or rediss://")),
+    `Address of a Redis that gateways on many machines share, in place of files. Environment variables such as \${REDIS_PASSWORD} are replaced.`,
   ),
-  timeoutMs: v.optional(v.pipe(v.number(), v.minValue(1, "a number of milliseconds, 1 or more"))),
-  store: v.optional(
+  timeoutMs: option(
+    v.pipe(v.number(), v.minValue(1, "a number of milliseconds, 1 or more")),
+    "Milliseconds that one step in Redis may take. Without it 250, so that a decision takes less than 300.",
+  ),
+  store: option(
     v.union(
       [v.custom<StateStore>(isStore), driverChoice],
       "a state store, the name of a driver, or the path of a module",
     ),
+    "Store in place of both: `files`, `memory`, or the path of a module that exports one, alone or as `{ type, ...options }`.",
   ),
 });
+
+/** Options for the state plugin. */
+export type StateOptions = v.InferInput<typeof options>;
 
 /** Built-in state stores. */
 const stateStores: Readonly<Record<string, StateStoreDriver>> = {
@@ -61,39 +56,40 @@ const stateStores: Readonly<Record<string, StateStoreDriver>> = {
 };
 
 /** Stores what must survive a restart. Nothing is written before a plugin has something to store. */
-export const state: PluginFactory<"state", StateOptions> = definePlugin({
+export const state = definePlugin({
   name: "state",
   uses: [],
   provides: ["state"],
   keys: ["state"],
-  takesText: true,
-  options: options as v.GenericSchema<StateOptions, StateOptions>,
+  takesString: true,
+  options,
+  errors: { STATE_UNAVAILABLE, STATE_VALUE_INVALID },
   async setup(gateway, { folder = defaultFolder(), state: address, timeoutMs, store: choice }) {
     for (const [name, driver] of Object.entries(stateStores)) gateway.register("stateStore", name, driver);
     const shared = choice || address === undefined ? undefined : await openRedis(address, timeoutMs);
-    const store = await chosenStore();
+    const store = await openStore();
     gateway.provide("state", store);
     return {
       ready() {
-        if (shared?.isThere === false) gateway.report(new GatewayError(STATE_UNAVAILABLE, NOT_THERE));
+        if (shared?.isReachable === false) gateway.report(new GatewayError(STATE_UNAVAILABLE, UNREACHABLE));
       },
       close: () => store.close(),
     };
 
-    async function chosenStore(): Promise<StateStore> {
+    async function openStore(): Promise<StateStore> {
       if (choice === undefined) return shared?.store ?? fileStore(folder);
-      if (driverName(choice) === undefined) return choice as StateStore;
-      const created = await createFrom(gateway, "stateStore", choice as string | DriverOptions);
+      if (getDriverName(choice) === undefined) return choice as StateStore;
+      const created = await createDriver(gateway, "stateStore", choice as string | DriverOptions);
       if (isStore(created)) return created;
       throw new GatewayError(
         "CONFIG_INVALID",
-        `state.store: "${driverName(choice)}" did not create a state store. It needs get, setIfAbsent, replace, delete, list and close.`,
+        `state.store: "${getDriverName(choice)}" did not create a state store. It needs get, setIfAbsent, replace, delete, list and close.`,
       );
     }
   },
 });
 
-const NOT_THERE = "Redis cannot be reached: until it can be, nothing is done that needs to be remembered.";
+const UNREACHABLE = "Redis cannot be reached. Calls that need stored state fail until Redis is back.";
 
 function defaultFolder(): string {
   return join(stateFolder(), "store");
@@ -103,22 +99,22 @@ function defaultFolder(): string {
 async function openRedis(
   address: string,
   timeoutMs: number | undefined,
-): Promise<{ store: StateStore; isThere: boolean }> {
+): Promise<{ store: StateStore; isReachable: boolean }> {
   const { redisStore } = await import("./redis.ts");
-  const store = redisStore(withVariables(address), { timeoutMs });
+  const store = redisStore(expandVariables(address), { timeoutMs });
   try {
-    return { store, isThere: await store.isThere() };
+    return { store, isReachable: await store.isReachable() };
   } catch (thrown) {
     await store.close();
     throw thrown;
   }
 }
 
-function withVariables(address: string): string {
+function expandVariables(address: string): string {
   return address.replace(/\$\{(\w+)\}/g, (_, name: string) => {
     const value = process.env[name];
     if (value !== undefined) return encodeURIComponent(value);
-    throw new GatewayError("CONFIG_INVALID", `state: the variable ${name} is not set.`);
+    throw new GatewayError("CONFIG_INVALID", `state: the environment variable ${name} is not set.`);
   });
 }
 

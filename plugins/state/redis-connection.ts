@@ -2,36 +2,37 @@ import { once } from "node:events";
 import type { Redis } from "ioredis";
 import { GatewayError } from "../../core/mod.ts";
 import { STATE_UNAVAILABLE } from "../../core/services/state.ts";
-import { codeOf } from "../lib/files.ts";
+import { redisRetryDelay } from "../lib/backoff.ts";
+import { getErrorCode } from "../lib/files.ts";
 
-/** A connection to Redis that never lets anybody wait for long. */
+/** A connection to Redis whose commands fail fast. */
 export interface RedisConnection {
-  /** The time by the clock of Redis, as far as it is known: that of this machine before the first answer. */
+  /** Returns the time by the clock of Redis; by that of this machine before the first answer. */
   now(): number;
-  /** Does something, or fails with `STATE_UNAVAILABLE` in time. What failed may have been done all the same. */
+  /** Runs commands, or fails with `STATE_UNAVAILABLE` in time. Commands that failed may still have had their effect. */
   run<T>(what: "read" | "written", work: (redis: Redis) => Promise<T>): Promise<T>;
-  /** Whether Redis is there; rejects where it is, and may throw something away. */
-  isThere(): Promise<boolean>;
+  /** Returns whether Redis can be reached. Rejects if it may evict keys. */
+  isReachable(): Promise<boolean>;
   close(): Promise<void>;
 }
 
-/** How a connection is made. */
-export interface RedisConnectionOptions {
+interface RedisConnectionOptions {
   readonly url: string;
-  /** A decision takes no longer than this. */
+  /** Limit of each {@link RedisConnection.run}. */
   readonly timeoutMs: number;
 }
 
-/** Once it was not there, others do not wait for it as well, for this long. */
+/** Time after a failed connection in which further commands fail at once. */
 const DOWN_MS = 250;
-/** How long a first connection may take. */
-const FIRST_MS = 2_000;
-/** After this long it is looked at again: clocks drift, and settings can be changed while it runs. */
+/** Timeout of the first connection. */
+const CONNECT_MS = 2_000;
+/** Time between two checks of the clock and the settings: clocks drift, and settings change while Redis runs. */
 const EXAMINE_MS = 600_000;
 
-/** Opens the connection when it is first needed, and again whenever it was lost. */
+/** Creates a connection that opens on first use, and reopens after it was lost. */
 export function openRedisConnection({ url, timeoutMs }: RedisConnectionOptions): RedisConnection {
-  const place = shown(url);
+  // Without the credentials.
+  const host = URL.canParse(url) ? new URL(url).host : "its address";
   let opening: Promise<Redis> | undefined;
   let connecting: Promise<unknown> | undefined;
   let downUntil = 0;
@@ -42,8 +43,8 @@ export function openRedisConnection({ url, timeoutMs }: RedisConnectionOptions):
     now: () => (ahead === undefined ? Date.now() : performance.now() + ahead),
     async run(what, work) {
       try {
-        // One limit for all of it: a call waits for the sum.
-        return await within(
+        // One timeout for all steps: a call waits for the sum.
+        return await withTimeout(
           ready().then(async (redis) => {
             if (performance.now() >= fitUntil) await examine(redis);
             return work(redis);
@@ -53,17 +54,17 @@ export function openRedisConnection({ url, timeoutMs }: RedisConnectionOptions):
         if (GatewayError.is(cause)) throw cause;
         throw new GatewayError(
           STATE_UNAVAILABLE,
-          `The state in Redis at ${place} cannot be ${what} (${reasonOf(cause)}).`,
+          `The state in Redis at ${host} cannot be ${what} (${toReason(cause)}).`,
           {
             cause,
           },
         );
       }
     },
-    async isThere() {
+    async isReachable() {
       try {
-        // Whoever asks this has only just begun, and waits rather than goes without.
-        await within(open().then(begun).then(examine), undefined, FIRST_MS);
+        // Asked at the start, which can wait longer than a call.
+        await withTimeout(open().then(waitUntilReady).then(examine), undefined, CONNECT_MS);
         return true;
       } catch (thrown) {
         if (GatewayError.is(thrown)) throw thrown;
@@ -80,15 +81,15 @@ export function openRedisConnection({ url, timeoutMs }: RedisConnectionOptions):
     opening ??= import("ioredis").catch(missing).then(({ Redis }) => {
       const redis = new Redis(url, {
         lazyConnect: true,
-        // Its own ways with a Redis that is not there are to keep commands and wait: nobody would be answered.
+        // By default commands are queued while Redis is down, and their callers wait.
         enableOfflineQueue: false,
         maxRetriesPerRequest: 0,
-        connectTimeout: FIRST_MS,
-        retryStrategy: (times) => Math.min(50 * 2 ** times, 1_000),
+        connectTimeout: CONNECT_MS,
+        retryStrategy: redisRetryDelay,
         // A replica takes no writes; the next connection may find the new master.
         reconnectOnError: (error) => error.message.startsWith("READONLY"),
       });
-      // What it reports here, whoever needs it is told by `run`.
+      // Each command reports its own failure.
       redis.on("error", () => {});
       redis.on("ready", () => {
         downUntil = 0;
@@ -100,7 +101,7 @@ export function openRedisConnection({ url, timeoutMs }: RedisConnectionOptions):
     return opening;
   }
 
-  async function begun(redis: Redis): Promise<Redis> {
+  async function waitUntilReady(redis: Redis): Promise<Redis> {
     if (redis.status !== "ready") await once(redis, "ready");
     return redis;
   }
@@ -109,7 +110,7 @@ export function openRedisConnection({ url, timeoutMs }: RedisConnectionOptions):
     const redis = await open();
     if (redis.status === "ready") return redis;
     if (Date.now() < downUntil) throw new Error("not connected");
-    connecting ??= within(once(redis, "ready"), "not connected")
+    connecting ??= withTimeout(once(redis, "ready"), "not connected")
       .catch((thrown) => {
         downUntil = Date.now() + DOWN_MS;
         throw thrown;
@@ -121,7 +122,7 @@ export function openRedisConnection({ url, timeoutMs }: RedisConnectionOptions):
     return redis;
   }
 
-  /** A Redis that may throw a key away would let a call be made twice. */
+  /** Checks that Redis evicts no keys, since a call could then be made twice, and reads its clock. */
   async function examine(redis: Redis): Promise<void> {
     const asked = performance.now();
     const [memory, [seconds, micros]] = await Promise.all([redis.info("memory"), redis.time()]);
@@ -130,17 +131,17 @@ export function openRedisConnection({ url, timeoutMs }: RedisConnectionOptions):
     if (policy !== undefined && policy !== "noeviction") {
       throw new GatewayError(
         STATE_UNAVAILABLE,
-        `Redis at ${place} may throw state away when it is full (maxmemory-policy ${policy}). Set it to noeviction.`,
+        `Redis at ${host} may evict state when it is full (maxmemory-policy ${policy}). Set maxmemory-policy to noeviction.`,
       );
     }
     ahead = Number(seconds) * 1000 + Number(micros) / 1000 - (asked + answered) / 2;
     fitUntil = answered + EXAMINE_MS;
   }
 
-  async function within<T>(work: Promise<T>, otherwise = "no answer in time", ms = timeoutMs): Promise<T> {
+  async function withTimeout<T>(work: Promise<T>, message = "no answer in time", ms = timeoutMs): Promise<T> {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new Error(otherwise)), ms);
+      timer = setTimeout(() => reject(new Error(message)), ms);
     });
     try {
       return await Promise.race([work, late]);
@@ -150,21 +151,16 @@ export function openRedisConnection({ url, timeoutMs }: RedisConnectionOptions):
   }
 }
 
-/** It is not installed with us: few need it. */
+/** ioredis is an optional dependency: few users need it. */
 function missing(cause: unknown): never {
   const message =
     "The state cannot be kept in Redis without the package ioredis. Install it: npm install ioredis";
   throw new GatewayError("CONFIG_INVALID", message, { cause });
 }
 
-/** Where it is, without who we are there. */
-function shown(url: string): string {
-  return URL.canParse(url) ? new URL(url).host : "its address";
-}
-
-/** One word of what went wrong: errors of Redis begin with one. */
-function reasonOf(cause: unknown): string {
-  const code = codeOf(cause);
+/** Returns the reason of a failure in a word: errors of Redis begin with one. */
+function toReason(cause: unknown): string {
+  const code = getErrorCode(cause);
   if (code !== undefined) return code;
   const message = cause instanceof Error ? cause.message : "";
   if (/^(Connection is closed|Stream isn't writeable)/.test(message)) return "not connected";

@@ -1,20 +1,8 @@
 import type { Redis } from "ioredis";
 import type { RateLimiter, SharedState } from "../../core/services/state.ts";
+import { redisRetryDelay } from "../lib/backoff.ts";
+import { toVerdict } from "../lib/rate.ts";
 import type { RedisConnection } from "./redis-connection.ts";
-
-/** Dependencies of the shared state. */
-export interface RedisSharedParts {
-  readonly connection: RedisConnection;
-  readonly url: string;
-  readonly prefix: string;
-  readonly limiter: RateLimiter;
-}
-
-interface Subscription {
-  readonly channel: string;
-  readonly onMessage: (message: string) => void;
-  readonly onReconnect: (() => void) | undefined;
-}
 
 const PUT_NEWEST = `
 if tonumber(redis.call("GET", KEYS[2]) or "0") > tonumber(ARGV[2]) then return 0 end
@@ -22,19 +10,22 @@ redis.call("SET", KEYS[1], ARGV[1], "PX", ARGV[3])
 redis.call("SET", KEYS[2], ARGV[2], "PX", ARGV[3])
 return 1`;
 
-/** Shares state in Redis. Subscriptions need a connection of their own, which is opened by the first one. */
-export function redisShared({
-  connection,
-  url,
-  prefix,
-  limiter,
-}: RedisSharedParts): SharedState & { close(): Promise<void> } {
-  const subscriptions = new Set<Subscription>();
+/** Shares state in Redis. Subscriptions need a connection of their own, which the first one opens. */
+export function createRedisShared(
+  connection: RedisConnection,
+  url: string,
+  prefix: string,
+): SharedState & { readonly limiter: RateLimiter; close(): Promise<void> } {
+  const subscriptions = new Set<{
+    readonly channel: string;
+    readonly onMessage: (message: string) => void;
+    readonly onReconnect: (() => void) | undefined;
+  }>();
   let opening: Promise<Redis> | undefined;
 
   return {
     address: url,
-    limiter,
+    limiter: createRedisLimiter(connection, `${prefix}rate:`),
     async publish(topic, message) {
       await connection.run("written", (redis) => redis.publish(`${prefix}${topic}`, message));
     },
@@ -67,7 +58,7 @@ export function redisShared({
       const redis = new module.Redis(url, {
         connectTimeout: 2_000,
         maxRetriesPerRequest: null,
-        retryStrategy: (times) => Math.min(50 * 2 ** times, 1_000),
+        retryStrategy: redisRetryDelay,
       });
       redis.on("error", () => {});
       redis.on("message", (channel, message) => {
@@ -82,4 +73,47 @@ export function redisShared({
     });
     return opening;
   }
+}
+
+/** Does what `arrive` in plugins/lib/rate.ts does, for all buckets in one step and by the clock of Redis. */
+const TAKE = `
+local clock = redis.call("TIME")
+local now = tonumber(ARGV[2]) or (clock[1] * 1000 + clock[2] / 1000)
+local waits, untils, full = {}, {}, false
+for i, key in ipairs(KEYS) do
+  local each, whole = tonumber(ARGV[1 + 2 * i]), tonumber(ARGV[2 + 2 * i])
+  local taken = tonumber(redis.call("GET", key) or "")
+  local from = now
+  if taken and taken > now and taken <= now + whole + 1 then from = taken end
+  untils[i] = from + each * ARGV[1]
+  local wait = untils[i] - now - whole
+  if wait < 0.001 then wait = 0 else full = true end
+  waits[i] = tostring(wait)
+end
+if full then return waits end
+for i, key in ipairs(KEYS) do
+  redis.call("SET", key, string.format("%.6f", untils[i]), "PX", math.ceil(math.max(untils[i] - now, 1)) + 60000)
+end
+return waits`;
+
+/** Counts rates in Redis. */
+export function createRedisLimiter(
+  connection: RedisConnection,
+  prefix: string,
+  now?: () => number,
+): RateLimiter {
+  return {
+    async take(buckets, cost = 1) {
+      if (buckets.length === 0) return toVerdict([]);
+      const keys = buckets.map(({ name }) => prefix + name);
+      const sizes = buckets.flatMap(({ limit, perMs, burst = limit }) => {
+        const each = perMs / limit;
+        return [each, each * burst];
+      });
+      const waits = (await connection.run("written", (redis) =>
+        redis.eval(TAKE, keys.length, ...keys, cost, now ? String(now()) : "", ...sizes),
+      )) as string[];
+      return toVerdict(buckets.map((bucket, index) => ({ bucket, waitMs: Number(waits[index]) })));
+    },
+  };
 }

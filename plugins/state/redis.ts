@@ -1,18 +1,15 @@
 import { randomUUID } from "node:crypto";
 import { isJsonObject, type JsonObject } from "../../core/mod.ts";
-import type { SharedState, StateEntry, StateStore } from "../../core/services/state.ts";
-import type { Clock } from "../lib/clock.ts";
+import type { Clock, RateLimiter, SharedState, StateEntry, StateStore } from "../../core/services/state.ts";
 import { decodeState, encodeState } from "../lib/memory-store.ts";
-import type { RateLimiter } from "../lib/rate.ts";
 import { openRedisConnection, type RedisConnection } from "./redis-connection.ts";
-import { redisLimiter } from "./redis-limiter.ts";
-import { redisShared } from "./redis-shared.ts";
+import { createRedisShared } from "./redis-shared.ts";
 
-/** How state is kept in Redis. */
+/** Options of {@link redisStore}. */
 export interface RedisStoreOptions {
-  /** Before every key; `toolpipe:` by default, so that several gateways can share one Redis. */
+  /** Prefix of every key; `toolpipe:` by default. Gateways with different prefixes can share one Redis. */
   readonly prefix?: string | undefined;
-  /** Nothing waits longer for Redis than this; 250 by default, so that a decision is there within 300. */
+  /** Timeout of a step in milliseconds; 250 by default, so that a decision takes less than 300. */
   readonly timeoutMs?: number | undefined;
 }
 
@@ -20,13 +17,13 @@ export interface RedisStoreOptions {
 export interface RedisStore extends StateStore {
   readonly clock: Clock;
   readonly shared: SharedState & { readonly limiter: RateLimiter };
-  /** Whether Redis is there; rejects where it is, and may throw keys away. */
-  isThere(): Promise<boolean>;
+  /** Returns whether Redis can be reached. Rejects if it may evict keys. */
+  isReachable(): Promise<boolean>;
 }
 
-/** A version is a UUID, and stands before the value. */
+/** Length of a version: a UUID, which precedes the value. */
 const VERSION = 36;
-const AT_ONCE = 500;
+const BATCH = 500;
 
 const REPLACE = `
 local kept = redis.call("GET", KEYS[1])
@@ -40,45 +37,50 @@ if not kept or (ARGV[1] ~= "" and string.sub(kept, 1, ${VERSION}) ~= ARGV[1]) th
 return redis.call("DEL", KEYS[1])`;
 
 /**
- * Keeps state in Redis, for gateways on many machines. Every change is one command or one script, which Redis runs by
- * itself. It is as safe as that Redis is: where a master fails before its replica has heard of a key, the key is lost.
+ * Keeps state in Redis, for gateways on many machines. Every change is one command or one script, which Redis runs
+ * atomically. It is as safe as Redis: if a master fails before it has replicated a key, the key is lost.
  */
 export function redisStore(url: string, options: RedisStoreOptions = {}): RedisStore {
   const { prefix = "toolpipe:", timeoutMs = 250 } = options;
   const connection = openRedisConnection({ url, timeoutMs });
-  const limiter = redisLimiter(connection, `${prefix}rate:`);
-  const shared = redisShared({ connection, url, prefix, limiter });
-  const placeOf = (key: string): string => `${prefix}state:${encodeKey(key)}`;
+  const shared = createRedisShared(connection, url, prefix);
+  const toRedisKey = (key: string): string => `${prefix}state:${encodeKey(key)}`;
   const versioned = (value: JsonObject): string => randomUUID() + encodeState(value);
 
   return {
-    shared: { ...shared, limiter },
+    shared,
     clock: { wall: connection.now, steady: connection.now, boot: "redis" },
-    isThere: () => connection.isThere(),
-    get: (key) => connection.run("read", async (redis) => entryOf(key, await redis.get(placeOf(key)))),
+    isReachable: () => connection.isReachable(),
+    get: (key) => connection.run("read", async (redis) => toEntry(key, await redis.get(toRedisKey(key)))),
     async setIfAbsent(key, value) {
       const text = versioned(value);
-      return connection.run("written", async (redis) => (await redis.set(placeOf(key), text, "NX")) === "OK");
+      return connection.run(
+        "written",
+        async (redis) => (await redis.set(toRedisKey(key), text, "NX")) === "OK",
+      );
     },
     async replace(key, value, expected = "") {
       const text = versioned(value);
       return connection.run(
         "written",
-        async (redis) => (await redis.eval(REPLACE, 1, placeOf(key), text, expected)) === 1,
+        async (redis) => (await redis.eval(REPLACE, 1, toRedisKey(key), text, expected)) === 1,
       );
     },
     delete: (key, expected = "") =>
-      connection.run("written", async (redis) => (await redis.eval(DELETE, 1, placeOf(key), expected)) === 1),
+      connection.run(
+        "written",
+        async (redis) => (await redis.eval(DELETE, 1, toRedisKey(key), expected)) === 1,
+      ),
     async list(wanted) {
-      // Half of a character at its end is found as the beginning of a whole one.
+      // A half surrogate pair at the end also matches the whole character.
       const whole = wanted.replace(/[\ud800-\udbff]$/, "");
-      const places = await found(connection, `${placeOf(whole).replace(/[\\*?[\]]/g, "\\$&")}*`);
+      const keys = await scanKeys(connection, `${toRedisKey(whole).replace(/[\\*?[\]]/g, "\\$&")}*`);
       const entries: StateEntry[] = [];
-      for (let start = 0; start < places.length; start += AT_ONCE) {
-        const some = places.slice(start, start + AT_ONCE);
+      for (let start = 0; start < keys.length; start += BATCH) {
+        const some = keys.slice(start, start + BATCH);
         const texts = await connection.run("read", (redis) => redis.mget(some));
         for (const [index, text] of texts.entries()) {
-          const entry = entryOf(decodeKey((some[index] ?? "").slice(placeOf("").length)), text);
+          const entry = toEntry(decodeKey((some[index] ?? "").slice(toRedisKey("").length)), text);
           if (entry?.key.startsWith(wanted)) entries.push(entry);
         }
       }
@@ -91,22 +93,22 @@ export function redisStore(url: string, options: RedisStoreOptions = {}): RedisS
   };
 }
 
-/** Step by step, since there may be very many. The same key may be found more than once while others are set. */
-async function found(connection: RedisConnection, pattern: string): Promise<string[]> {
-  const places = new Set<string>();
+/** Scans in batches, since there may be very many keys. A key may be found more than once while others are set. */
+async function scanKeys(connection: RedisConnection, pattern: string): Promise<string[]> {
+  const keys = new Set<string>();
   let cursor = "0";
   do {
     const from = cursor;
     const [next, some] = await connection.run("read", (redis) =>
-      redis.scan(from, "MATCH", pattern, "COUNT", AT_ONCE),
+      redis.scan(from, "MATCH", pattern, "COUNT", BATCH),
     );
-    for (const place of some) places.add(place);
+    for (const key of some) keys.add(key);
     cursor = next;
   } while (cursor !== "0");
-  return [...places];
+  return [...keys];
 }
 
-/** Halves of characters would all become the same sign on their way, and two keys one. */
+/** Encodes half surrogate pairs: UTF-8 would turn all of them into the same character, and two keys into one. */
 function encodeKey(key: string): string {
   return key.replace(/%|\p{Surrogate}/gu, (sign) => `%${sign.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
@@ -115,13 +117,13 @@ function decodeKey(text: string): string {
   return text.replace(/%([0-9a-f]{4})/g, (_, code) => String.fromCharCode(Number.parseInt(code, 16)));
 }
 
-function entryOf(key: string, text: string | null): StateEntry | undefined {
+function toEntry(key: string, text: string | null): StateEntry | undefined {
   if (text === null) return undefined;
   try {
     const value = decodeState(text.slice(VERSION));
     return isJsonObject(value) ? { key, value, version: text.slice(0, VERSION) } : undefined;
   } catch {
-    // Somebody else wrote it.
+    // Written by another program.
     return undefined;
   }
 }

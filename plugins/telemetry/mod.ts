@@ -1,73 +1,51 @@
 import type { Context, Span } from "@opentelemetry/api";
 import * as v from "valibot";
-import {
-  type Call,
-  definePlugin,
-  GatewayError,
-  type PluginFactory,
-  type SettledCall,
-  version,
-} from "../../core/mod.ts";
-import type {} from "../../core/services/servers.ts";
+import { type Call, definePlugin, GatewayError, type SettledCall, version } from "../../core/mod.ts";
 import type { TraceContext } from "../../core/services/telemetry.ts";
-import { getCallLabels } from "../lib/call-labels.ts";
-import { traceContextIn } from "../lib/trace-context.ts";
+import { option } from "../lib/options.ts";
+import { getCallLabels, parseTraceContext } from "../lib/telemetry.ts";
 
-export type { Telemetry, TraceContext } from "../../core/services/telemetry.ts";
-export {
-  metaWithContext,
-  traceContextIn,
-  withTraceHeaders,
-} from "../lib/trace-context.ts";
-
-/** What of the OpenTelemetry API is used. Not shown to others: their compilers may not find it. */
+/** The used part of the OpenTelemetry API. Not exported: the compiler of a user may not find it. */
 type OpenTelemetryApi = Pick<
   typeof import("@opentelemetry/api"),
   "trace" | "context" | "propagation" | "metrics" | "SpanKind" | "SpanStatusCode" | "ROOT_CONTEXT"
 >;
 
-/** The options of {@link telemetry}. */
-export interface TelemetryOptions {
-  /** Whether the baggage of requests is passed on to servers; true by default. It may tell them of each other. */
-  readonly baggage?: boolean;
-  /** The OpenTelemetry API, where it is not the one that is installed; nothing means that there is none. */
-  readonly api?: () => Promise<unknown>;
-}
-
-type Settings = Required<TelemetryOptions>;
-
 const options = v.strictObject({
-  baggage: v.optional(v.boolean(), true),
-  api: v.optional(
-    v.custom<Settings["api"]>((value) => typeof value === "function", "a function"),
-    () => installedApi,
+  baggage: option(
+    v.boolean(),
+    "Whether the baggage of requests is passed on to servers. It may tell one server about another.",
+    true,
+  ),
+  api: option(
+    v.custom<() => Promise<unknown>>((value) => typeof value === "function", "a function"),
+    "Loads the OpenTelemetry API, in place of the installed one. Resolves to undefined if there is none.",
+    () => loadInstalledApi,
   ),
 });
 
+/** Options of {@link telemetry}. */
+export type TelemetryOptions = v.InferInput<typeof options>;
+
 const TOOLS_CALL = "tools/call";
 
-interface Traced {
-  readonly span: Span;
-  readonly context: Context;
-}
-
 /**
- * Tells OpenTelemetry of every call, by its API alone: which SDK collects it, and where it goes, is the host's choice.
- * Trace context comes in `_meta` and goes on to servers; also where the API is not installed, and then at no other cost.
+ * Reports every call to OpenTelemetry through its API: the host chooses the SDK that collects it, and its destination.
+ * Trace context arrives in `_meta` and is passed on to servers, even if the API is not installed.
  */
-export const telemetry: PluginFactory<"telemetry", TelemetryOptions, Settings> = definePlugin({
+export const telemetry = definePlugin({
   name: "telemetry",
   uses: [],
   provides: ["telemetry"],
-  // First, so that what other plugins do is part of the span.
+  // First, so that the span includes the work of other plugins.
   order: "pre",
-  options: options as v.GenericSchema<TelemetryOptions, Settings>,
+  options,
   async setup(gateway, { baggage, api: load }) {
-    const passable = ({ baggage: own, ...rest }: TraceContext): TraceContext =>
+    const filterBaggage = ({ baggage: own, ...rest }: TraceContext): TraceContext =>
       baggage && own !== undefined ? { ...rest, baggage: own } : rest;
     const api = (await load()) as OpenTelemetryApi | undefined;
     if (!api) {
-      gateway.provide("telemetry", { getContext: ({ meta }) => passable(traceContextIn(meta)) });
+      gateway.provide("telemetry", { getContext: ({ meta }) => filterBaggage(parseTraceContext(meta)) });
       return;
     }
     const { context, propagation, trace, SpanKind, SpanStatusCode } = api;
@@ -75,28 +53,26 @@ export const telemetry: PluginFactory<"telemetry", TelemetryOptions, Settings> =
     const meter = api.metrics.getMeter("toolpipe", version);
     const seconds = meter.createHistogram("mcp.server.operation.duration", {
       unit: "s",
-      description: "How long calls took.",
+      description: "Duration of calls.",
     });
-    const active = meter.createUpDownCounter("toolpipe.calls.active", {
-      description: "Calls that are under way.",
-    });
-    const traced = new Map<string, Traced>();
+    const active = meter.createUpDownCounter("toolpipe.calls.active", { description: "Calls that run." });
+    const traced = new Map<string, { readonly span: Span; readonly context: Context }>();
 
     gateway.provide("telemetry", {
       getContext(call) {
         const own = traced.get(call.id);
         const carrier: Record<string, string> = {};
         if (own) propagation.inject(own.context, carrier);
-        const injected = traceContextIn(carrier);
-        // Where no SDK is at work nothing is injected, and what came goes on.
-        return passable(injected.traceparent === undefined ? traceContextIn(call.meta) : injected);
+        const injected = parseTraceContext(carrier);
+        // Without an SDK nothing is injected, and the incoming context is passed on.
+        return filterBaggage(injected.traceparent === undefined ? parseTraceContext(call.meta) : injected);
       },
     });
     return {
       resolve(call) {
         const above = call.parent && traced.get(call.parent.id);
-        const from = above?.context ?? incoming(call);
-        const method = methodOf(call);
+        const from = above?.context ?? extractContext(call);
+        const method = getMethod(call);
         const span = tracer.startSpan(
           method,
           {
@@ -121,9 +97,9 @@ export const telemetry: PluginFactory<"telemetry", TelemetryOptions, Settings> =
         if (!own) return;
         traced.delete(call.id);
         active.add(-1);
-        end(call, own.span);
+        endSpan(call, own.span);
         const { server, outcome } = getCallLabels(call);
-        const attributes = { "mcp.method.name": methodOf(call), "toolpipe.server": server };
+        const attributes = { "mcp.method.name": getMethod(call), "toolpipe.server": server };
         seconds.record(
           call.durationMs / 1_000,
           outcome === "ok" ? attributes : { ...attributes, "error.type": outcome },
@@ -131,12 +107,12 @@ export const telemetry: PluginFactory<"telemetry", TelemetryOptions, Settings> =
       },
     };
 
-    function incoming(call: Call): Context {
-      return propagation.extract(api?.ROOT_CONTEXT ?? context.active(), traceContextIn(call.meta));
+    function extractContext(call: Call): Context {
+      return propagation.extract(api?.ROOT_CONTEXT ?? context.active(), parseTraceContext(call.meta));
     }
 
-    /** Names and codes only: neither arguments nor results, nor what an error says. */
-    function end(call: SettledCall, span: Span): void {
+    /** Records names and codes only: no arguments, results or error messages. */
+    function endSpan(call: SettledCall, span: Span): void {
       const { server, outcome, stage, via } = getCallLabels(call);
       if (call.tool) {
         const { id, server: target, request } = call.tool;
@@ -156,13 +132,13 @@ export const telemetry: PluginFactory<"telemetry", TelemetryOptions, Settings> =
   },
 });
 
-/** What was asked for: a tool, or something else that its server has. */
-function methodOf({ tool }: Pick<Call, "tool">): string {
+/** Returns the MCP method of a call: a tool call, or another request to its server. */
+function getMethod({ tool }: Pick<Call, "tool">): string {
   return tool?.request ?? TOOLS_CALL;
 }
 
-/** The API that is installed beside this package, if one is. */
-async function installedApi(): Promise<OpenTelemetryApi | undefined> {
+/** Loads the API that is installed beside this package, if there is one. */
+async function loadInstalledApi(): Promise<OpenTelemetryApi | undefined> {
   try {
     return await import("@opentelemetry/api");
   } catch (cause) {

@@ -1,38 +1,38 @@
 /**
- * JSON Schemas in the words of TypeScript and of RTFS, or normalised, and examples of what they allow.
+ * Writes JSON Schemas as TypeScript, as RTFS or normalized, and creates examples of values that they allow.
  *
  * @module
  */
-import { definePlugin, type PluginFactory } from "../../core/mod.ts";
+import { definePlugin } from "../../core/mod.ts";
 import type { TypeEmitter } from "../../core/services/emitter.ts";
-import { jsonSchema } from "./normalise.ts";
+import { jsonSchema } from "./json-schema.ts";
 import { rtfs } from "./rtfs.ts";
+import { RTFS_INVALID } from "./rtfs-forms.ts";
 import { typescript } from "./typescript.ts";
 
-export type { CapabilityManifest, CapabilityProvider, TypeEmitter } from "../../core/services/emitter.ts";
-export { exampleOf } from "../lib/schema/example.ts";
+export type { CapabilityManifest, TypeEmitter } from "../../core/services/emitter.ts";
+export { createExample } from "../lib/schema/example.ts";
 export {
   type CompactTypeOptions,
   compactType,
   type SignatureOptions,
   signature,
 } from "../lib/schema/signature.ts";
-export { jsonSchema, type NormaliseOptions, normalise } from "./normalise.ts";
-export { rtfs } from "./rtfs.ts";
-export { printCapability } from "./rtfs-capability.ts";
+export { jsonSchema, type NormalizeOptions, normalizeSchema } from "./json-schema.ts";
+export { printCapability, printRtfsType, rtfs } from "./rtfs.ts";
 export { RTFS_INVALID } from "./rtfs-forms.ts";
 export { parseCapability, parseRtfsType, type RtfsCapability } from "./rtfs-parse.ts";
-export { printRtfsType, type RtfsEntry, type RtfsType, type RtfsWord, rtfsWords } from "./rtfs-print.ts";
-export { rtfsType } from "./rtfs-type.ts";
+export { type RtfsEntry, type RtfsType, type RtfsWord, rtfsType, rtfsWords } from "./rtfs-type.ts";
 export { typeDeclarations, typescript } from "./typescript.ts";
 
-/** The emitters that come with toolpipe: `rtfs`, `typescript` and `json`. */
+/** Built-in emitters: `rtfs`, `typescript` and `json`. */
 export const typeEmitters: readonly TypeEmitter[] = Object.freeze([rtfs, typescript, jsonSchema]);
 
 /** Registers the type emitters, by which discovery converts schemas and `export` writes files. */
-export const types: PluginFactory<"types"> = definePlugin({
+export const types = definePlugin({
   name: "types",
   uses: [],
+  errors: { RTFS_INVALID },
   setup(gateway) {
     for (const emitter of typeEmitters) gateway.register("emitter", emitter.name, emitter);
   },

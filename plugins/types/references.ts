@@ -1,51 +1,51 @@
 import { isJsonObject, type JsonObject } from "../../core/mod.ts";
-import { pointed } from "../lib/json.ts";
+import { resolvePointer } from "../lib/json.ts";
 
-/** What the references of one schema lead to. */
+/** References of one schema. */
 export interface References {
-  /** Whether a schema somewhere asks what others have looked at, so that even a word that forbids nothing counts. */
-  readonly countsLooks: boolean;
-  /** The name of what a reference leads to, `""` for the whole schema; nothing where that is not in this document. */
-  nameOf(ref: unknown): string | undefined;
-  /** What was named and not taken yet. */
+  /** Whether `unevaluatedProperties` or `unevaluatedItems` occurs: then keywords without a limit matter too. */
+  readonly tracksEvaluated: boolean;
+  /** Returns the name of a reference's target, `""` for the root; undefined if it is not in this document. */
+  resolveName(ref: unknown): string | undefined;
+  /** Returns the next target that was named. */
   next(): { readonly name: string; readonly schema: unknown } | undefined;
 }
 
-/** More are not searched for names. */
+/** Limit of the search for anchors. */
 const MAX_NODES = 20_000;
-const LOOKS: ReadonlySet<string> = new Set(["unevaluatedProperties", "unevaluatedItems"]);
+const EVALUATED_KEYWORDS: ReadonlySet<string> = new Set(["unevaluatedProperties", "unevaluatedItems"]);
 
-/** Finds what is named in a schema, and gives what is referred to names of its own. */
-export function referencesOf(root: JsonObject, sorted: boolean): References {
-  const { anchors, countsLooks } = anchorsIn(root, sorted);
-  const base = baseOf(root);
+/** Collects the anchors of a schema, and names the targets of its references. */
+export function collectReferences(root: JsonObject, sorted: boolean): References {
+  const { anchors, tracksEvaluated } = findAnchors(root, sorted);
+  const base = findBase(root);
   const names = new Map<unknown, string>();
   const taken = new Set<string>();
   const waiting: { name: string; schema: unknown }[] = [];
 
   return {
-    countsLooks,
-    nameOf(ref) {
-      const target = typeof ref === "string" ? targetOf(ref) : undefined;
+    tracksEvaluated,
+    resolveName(ref) {
+      const target = typeof ref === "string" ? findTarget(ref) : undefined;
       if (target === root) return "";
       const isSchema = isJsonObject(target) || typeof target === "boolean";
       if (!isSchema) return;
-      // One `true` is as good as another, and must not be taken for it.
+      // Boolean schemas have no identity: each is named by its reference.
       const key = typeof target === "boolean" ? ref : target;
       return names.get(key) ?? named(key, target, String(ref));
     },
     next: () => waiting.shift(),
   };
 
-  function targetOf(ref: string): unknown {
+  function findTarget(ref: string): unknown {
     const local = base && ref.startsWith(base) ? `#${ref.slice(base.length).replace(/^#/, "")}` : ref;
     if (local === "" || local === "#") return root;
-    return local.startsWith("#/") ? pointed(root, local) : anchors.get(local);
+    return local.startsWith("#/") ? resolvePointer(root, local) : anchors.get(local);
   }
 
   function named(key: unknown, schema: unknown, ref: string): string {
     const last = ref.slice(Math.max(ref.lastIndexOf("/"), ref.lastIndexOf("#")) + 1);
-    // Plain names need no escaping in a reference, and differ in no two ways of writing one.
+    // Plain names need no escaping in a reference.
     const plain = last.slice(0, 80).replace(/[^\w.-]/g, "_") || "schema";
     let name = plain;
     for (let count = 2; taken.has(name); count++) name = `${plain}_${count}`;
@@ -56,22 +56,22 @@ export function referencesOf(root: JsonObject, sorted: boolean): References {
   }
 }
 
-/** The address that a whole schema says it has, if references can begin with it. */
-function baseOf({ $id, id }: JsonObject): string | undefined {
+/** Finds the URL of the root schema, which references may begin with. */
+function findBase({ $id, id }: JsonObject): string | undefined {
   const address = typeof $id === "string" ? $id : id;
   const base = typeof address === "string" ? address.replace(/#$/, "") : "";
   return base === "" ? undefined : base;
 }
 
 interface Named {
-  /** Schemas by how a reference to them is written. */
+  /** Schemas by the reference to them. */
   readonly anchors: ReadonlyMap<string, unknown>;
-  readonly countsLooks: boolean;
+  readonly tracksEvaluated: boolean;
 }
 
-function anchorsIn(root: JsonObject, sorted: boolean): Named {
+function findAnchors(root: JsonObject, sorted: boolean): Named {
   const anchors = new Map<string, unknown>();
-  let countsLooks = false;
+  let tracksEvaluated = false;
   let nodes = 0;
   const open: unknown[] = [root];
   while (open.length > 0 && nodes < MAX_NODES) {
@@ -79,7 +79,7 @@ function anchorsIn(root: JsonObject, sorted: boolean): Named {
     if (Array.isArray(node)) for (const item of node) open.push(item);
     if (!isJsonObject(node)) continue;
     nodes++;
-    for (const key of keysOf(node, sorted)) {
+    for (const key of listKeys(node, sorted)) {
       const value = node[key];
       if (typeof value === "object") open.push(value);
       const prefix = NAMING.get(key);
@@ -87,13 +87,13 @@ function anchorsIn(root: JsonObject, sorted: boolean): Named {
         const anchor = value.startsWith(prefix) ? value : prefix + value;
         if (!anchors.has(anchor)) anchors.set(anchor, node);
       }
-      countsLooks ||= LOOKS.has(key);
+      tracksEvaluated ||= EVALUATED_KEYWORDS.has(key);
     }
   }
-  return { anchors, countsLooks };
+  return { anchors, tracksEvaluated };
 }
 
-/** The words that name a schema, with how a reference to such a name begins. */
+/** Keywords that name a schema, with the prefix of references to the name. */
 const NAMING: ReadonlyMap<string, string> = new Map([
   ["$anchor", "#"],
   ["$dynamicAnchor", "#"],
@@ -101,15 +101,15 @@ const NAMING: ReadonlyMap<string, string> = new Map([
   ["id", ""],
 ]);
 
-/** Deeper, or more of them, are no examples and defaults but a burden. */
+/** Limits of copied examples and defaults. */
 const MAX_DEPTH = 64;
 const MAX_CONTAINERS = 10_000;
 
 /** Copies the data in schemas: defaults, examples, the values of an enum. */
-export type DataCopy = (value: unknown) => unknown;
+export type DataCopier = (value: unknown) => unknown;
 
-/** Makes a copier. What JSON cannot hold, or is too much for all copies together, becomes `null`. */
-export function dataCopy(sorted: boolean): DataCopy {
+/** Creates a copier. Values that JSON cannot hold, or that exceed the limits, become `null`. */
+export function createDataCopier(sorted: boolean): DataCopier {
   let left = MAX_CONTAINERS;
   return (value) => copy(value, 0);
 
@@ -121,37 +121,37 @@ export function dataCopy(sorted: boolean): DataCopy {
     left--;
     if (isList) return value.map((item) => copy(item, depth + 1));
     const result: JsonObject = {};
-    for (const key of keysOf(value, sorted)) put(result, key, copy(value[key], depth + 1));
+    for (const key of listKeys(value, sorted)) setProperty(result, key, copy(value[key], depth + 1));
     return result;
   }
 }
 
-/** The keys of an object as they stand, or sorted by their characters. */
-export function keysOf(value: object, sorted: boolean): string[] {
+/** Lists the keys of an object in their order, or sorted. */
+export function listKeys(value: object, sorted: boolean): string[] {
   const keys = Object.keys(value);
   return sorted ? keys.sort() : keys;
 }
 
-/** Sets a property of any name. */
-export function put(target: JsonObject, key: string, value: unknown): void {
+/** Sets a property of any name, `__proto__` too. */
+export function setProperty(target: JsonObject, key: string, value: unknown): void {
   if (key !== "__proto__") target[key] = value;
   else Object.defineProperty(target, key, { value, enumerable: true, writable: true, configurable: true });
 }
 
-/** Each of some values once. */
+/** Removes duplicate values. */
 export function distinct(values: readonly unknown[]): unknown[] {
   const seen = new Set<string>();
-  const textOf = dataCopy(true);
+  const copyData = createDataCopier(true);
   return values.filter((value) => {
-    const text = JSON.stringify(textOf(value));
+    const text = JSON.stringify(copyData(value));
     return !seen.has(text) && seen.add(text);
   });
 }
 
-/** Words of a JSON Schema by what they hold. Whatever is in no list is a note for people, or for some program. */
-export type WordKind = "schema" | "schemas" | "named" | "count" | "number" | "text" | "gone";
+/** Kind of a keyword's value. A keyword without a kind is an annotation. */
+type KeywordKind = "schema" | "schemas" | "named" | "count" | "number" | "text" | "gone";
 
-const KINDS: readonly (readonly [kind: WordKind, words: readonly string[]])[] = [
+const KINDS: readonly (readonly [kind: KeywordKind, words: readonly string[]])[] = [
   [
     "schema",
     [
@@ -170,7 +170,7 @@ const KINDS: readonly (readonly [kind: WordKind, words: readonly string[]])[] = 
   ],
   ["number", ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"]],
   ["text", ["pattern", "format", "contentEncoding", "contentMediaType"]],
-  // Where a schema lies and what it is written in: of no use once its references are settled.
+  // Keywords that are handled by name, or are meaningless once references are resolved.
   [
     "gone",
     [
@@ -182,8 +182,8 @@ const KINDS: readonly (readonly [kind: WordKind, words: readonly string[]])[] = 
   ],
 ];
 
-/** What each word holds; `gone` are those that are looked at by name, or not at all. */
-export const wordKinds: ReadonlyMap<string, WordKind> = new Map(
+/** Kinds of keywords; `gone` ones are handled by name, or not at all. */
+export const keywordKinds: ReadonlyMap<string, KeywordKind> = new Map(
   KINDS.flatMap(([kind, words]) => words.map((word) => [word, kind] as const)),
 );
 
@@ -197,17 +197,17 @@ const TYPES: ReadonlySet<string> = new Set([
   "array",
 ]);
 
-/** The types that a `type` names, each once; none where it names none, or any. */
-export function namedTypes(type: unknown): string[] {
+/** Reads the distinct types of a `type`; none if it is unusable, or allows any. */
+export function listTypes(type: unknown): string[] {
   if (typeof type === "string" && TYPES.has(type)) return [type];
   const named = [type].flat().filter((each): each is string => typeof each === "string");
   const lower = new Set(named.map((each) => each.toLowerCase()));
-  // A whole number is a number.
+  // Every integer is a number.
   if (lower.has("number")) lower.delete("integer");
   return lower.has("any") ? [] : [...lower].filter((each) => TYPES.has(each));
 }
 
-/** Whether a dialect is one of those where a reference hides the words beside it. */
+/** Whether a reference hides the keywords beside it in this dialect. */
 export function hidesSiblings(dialect: unknown): boolean {
   return typeof dialect === "string" && /json-schema\.org\/draft-0[3-7]\//.test(dialect);
 }

@@ -1,26 +1,28 @@
 import { defineError, type ErrorKind, GatewayError } from "../../core/mod.ts";
 
-/** A text is no RTFS, or says something else than what is read from it. */
-export const RTFS_INVALID: ErrorKind = defineError("RTFS_INVALID", { exit: 2 });
+export const RTFS_INVALID: ErrorKind = defineError("RTFS_INVALID", {
+  exit: 2,
+  description: "A source is not RTFS, or not of the expected kind.",
+});
 
-/** A piece of RTFS as it stands, with where that is. */
+/** Form of RTFS with its offset in the source. */
 export type Form = { readonly at: number } & (
   | { readonly kind: "keyword" | "symbol" | "text"; readonly text: string }
   | { readonly kind: "list" | "vector" | "map"; readonly items: readonly Form[] }
 );
 
-/** Files may be a stranger's. */
+/** Limits: files are untrusted. */
 const MAX_DEPTH = 200;
 const MAX_LENGTH = 4_000_000;
 
 const CLOSING: Readonly<Record<string, string>> = { "(": ")", "[": "]", "{": "}" };
 const KINDS = { "(": "list", "[": "vector", "{": "map" } as const;
 const ESCAPES: Readonly<Record<string, string>> = { n: "\n", r: "\r", t: "\t" };
-/** Spaces, commas and remarks, which mean nothing. */
+/** Whitespace, commas and comments. */
 const BLANK = /[\s,]+|;[^\n]*/y;
 const NAME = /[^\s,;"()[\]{}]+/y;
 
-/** Reads the one form that a text consists of. */
+/** Reads a source of exactly one form. */
 export function readForm(source: string): Form {
   if (source.length > MAX_LENGTH) throw invalid(source, 0, `it is longer than ${MAX_LENGTH} characters`);
   let at = 0;
@@ -39,7 +41,7 @@ export function readForm(source: string): Form {
       at++;
       return { kind: KINDS[first], items: readUntil(CLOSING[first] as string, start, depth), at: start };
     }
-    if (first === '"') return { kind: "text", text: unescaped(readText()), at: start };
+    if (first === '"') return { kind: "text", text: decodeEscapes(readText()), at: start };
     NAME.lastIndex = at;
     const name = NAME.exec(source)?.[0];
     if (name === undefined) throw invalid(source, at, `"${first}" closes what is not open`);
@@ -66,26 +68,26 @@ export function readForm(source: string): Form {
     } while (BLANK.test(source));
   }
 
-  /** Not by a pattern: one that goes sign by sign over a long text runs out of its stack. */
+  /** Not by a regular expression: on a long string it would overflow its stack. */
   function readText(): string {
     const start = at;
     do {
       at++;
       while (source[at] === "\\") at += 2;
     } while (at < source.length && source[at] !== '"');
-    if (at >= source.length) throw invalid(source, start, "a text is never closed");
+    if (at >= source.length) throw invalid(source, start, "a string is never closed");
     at++;
     return source.slice(start + 1, at - 1);
   }
 }
 
-function unescaped(text: string): string {
+function decodeEscapes(text: string): string {
   return text.replace(/\\(?:u([0-9a-fA-F]{4})|([\s\S]))/g, (_, code: string | undefined, sign: string) =>
     code === undefined ? (ESCAPES[sign] ?? sign) : String.fromCharCode(Number.parseInt(code, 16)),
   );
 }
 
-/** Says what is wrong with a text, and where. */
+/** Creates the error for a position in the source. */
 export function invalid(source: string, at: number, why: string): GatewayError {
   const before = source.slice(0, at).split("\n");
   const [line, column] = [before.length, (before.at(-1) ?? "").length + 1];

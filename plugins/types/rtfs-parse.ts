@@ -1,21 +1,21 @@
 import type { CapabilityManifest, CapabilityProvider } from "../../core/services/emitter.ts";
 import { type Form, invalid, readForm } from "./rtfs-forms.ts";
-import { type RtfsEntry, type RtfsType, type RtfsWord, rtfsWords } from "./rtfs-print.ts";
+import { type RtfsEntry, type RtfsType, type RtfsWord, rtfsWords } from "./rtfs-type.ts";
 
-/** A capability as a file of RTFS tells it. */
+/** Capability read from RTFS. */
 export interface RtfsCapability extends Omit<CapabilityManifest, "inputSchema" | "outputSchema"> {
   readonly input: RtfsType;
   readonly output?: RtfsType;
 }
 
-/** Reads a type of RTFS, or throws `RTFS_INVALID`. */
+/** Parses a type of RTFS; throws `RTFS_INVALID`. */
 export function parseRtfsType(source: string): RtfsType {
-  return reader(source).type(readForm(source));
+  return createReader(source).type(readForm(source));
 }
 
-/** Reads a capability of RTFS, or throws `RTFS_INVALID`. */
+/** Parses a capability of RTFS; throws `RTFS_INVALID`. */
 export function parseCapability(source: string): RtfsCapability {
-  const { fail, type, text, texts, name, pairs } = reader(source);
+  const { fail, type, text, texts, name, pairs } = createReader(source);
   const form = readForm(source);
   const [head, id, ...rest] = form.kind === "list" ? form.items : [];
   if (head?.kind !== "symbol" || head.text !== "capability" || !id)
@@ -55,12 +55,12 @@ interface Reader {
   type(form: Form): RtfsType;
   text(form: Form): string;
   texts(form: Form): string[];
-  /** A keyword, or a text that stands for one. */
+  /** Reads a keyword, or a string in place of one. */
   name(form: Form): string;
   pairs(form: Form, items: readonly Form[] | undefined): Map<string, Form>;
 }
 
-function reader(source: string): Reader {
+function createReader(source: string): Reader {
   return { fail, type, text, texts, name, pairs };
 
   function fail(form: Form, why: string): Error {
@@ -107,12 +107,12 @@ function reader(source: string): Reader {
   }
 
   function text(form: Form): string {
-    if (form.kind !== "text") throw fail(form, "a text was expected");
+    if (form.kind !== "text") throw fail(form, "a string was expected");
     return form.text;
   }
 
   function texts(form: Form): string[] {
-    if (form.kind !== "vector") throw fail(form, "a list of texts was expected");
+    if (form.kind !== "vector") throw fail(form, "a list of strings was expected");
     return form.items.map(text);
   }
 
@@ -126,7 +126,7 @@ function reader(source: string): Reader {
     const result = new Map<string, Form>();
     for (let index = 0; index < items.length; index += 2) {
       const key = name(items[index] as Form);
-      if (result.has(key)) throw fail(items[index] as Form, `":${key}" is said twice`);
+      if (result.has(key)) throw fail(items[index] as Form, `":${key}" occurs twice`);
       result.set(key, items[index + 1] as Form);
     }
     return result;

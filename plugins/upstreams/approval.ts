@@ -1,7 +1,8 @@
 import { type Gateway, GatewayError, type JsonObject } from "../../core/mod.ts";
 import type { ApprovalKind, PendingApproval } from "../../core/services/approvals.ts";
 import type { Held, ServerStatus } from "../../core/services/servers.ts";
-import { definitionHash, placeOf, type ServerConfig } from "../../core/services/sources.ts";
+import { type ServerConfig, toServerKey } from "../../core/services/sources.ts";
+import { hashServer } from "../lib/hash.ts";
 
 /** The kind of approval that a server of a project file needs. */
 const KIND = "server";
@@ -14,7 +15,7 @@ export async function holdBack(gateway: Gateway, config: ServerConfig): Promise<
   const where = config.origin.file ?? config.origin.source;
   if (config.disabled) return { status: "disconnected", reason: `It is switched off in ${where}.` };
   if (config.origin.scope !== "project") return undefined;
-  const why = await whyNotApproved(gateway, config);
+  const why = await findRefusalReason(gateway, config);
   if (why === undefined) return undefined;
   return {
     status: "needs-approval",
@@ -22,9 +23,9 @@ export async function holdBack(gateway: Gateway, config: ServerConfig): Promise<
   };
 }
 
-async function whyNotApproved(gateway: Gateway, config: ServerConfig): Promise<string | undefined> {
+async function findRefusalReason(gateway: Gateway, config: ServerConfig): Promise<string | undefined> {
   const { approvals } = gateway.services;
-  const [name, hash] = [placeOf(config), definitionHash(config)];
+  const [name, hash] = [toServerKey(config), hashServer(config)];
   try {
     const status = await approvals?.status(KIND, name, hash);
     if (status === "approved") return undefined;
@@ -41,15 +42,15 @@ async function whyNotApproved(gateway: Gateway, config: ServerConfig): Promise<s
 
 /** Lists, approves and revokes servers of project files. */
 export function createServerApprovals({ services }: Gateway): ApprovalKind {
-  const statusOf = (id: string): ServerStatus | undefined => services.servers?.status(id);
+  const getStatus = (id: string): ServerStatus | undefined => services.servers?.status(id);
   return {
     async pending() {
       const items: PendingApproval[] = [];
       for (const { name, status: state, config, reason } of services.servers?.statuses() ?? []) {
         if (state !== "needs-approval") continue;
-        const { shownDefinition } = await import("../lib/terminal/definition.ts");
-        const hash = definitionHash(config);
-        const status = await services.approvals?.status(KIND, placeOf(config), hash).catch(() => {});
+        const { summarizeDefinition } = await import("../lib/terminal/definition.ts");
+        const hash = hashServer(config);
+        const status = await services.approvals?.status(KIND, toServerKey(config), hash).catch(() => {});
         // Approved, and about to be connected.
         if (status === "approved") continue;
         items.push({
@@ -59,16 +60,16 @@ export function createServerApprovals({ services }: Gateway): ApprovalKind {
           hash,
           summary: toSummary(config),
           reason,
-          details: shownDefinition(config) as unknown as JsonObject,
+          details: summarizeDefinition(config) as unknown as JsonObject,
         });
       }
       return items;
     },
     async approve(items) {
       for (const { id, hash } of items) {
-        const config = statusOf(id)?.config;
+        const config = getStatus(id)?.config;
         if (!config) continue;
-        await services.approvals?.approve(KIND, placeOf(config), hash);
+        await services.approvals?.approve(KIND, toServerKey(config), hash);
         // Not awaited: a server may take long to start.
         void services.servers?.recheck(id).catch(() => {});
       }
@@ -85,8 +86,8 @@ export function createServerApprovals({ services }: Gateway): ApprovalKind {
     const names = ((await services.approvals?.list()) ?? [])
       .filter(({ kind, approved }) => kind === KIND && approved)
       .map(({ name }) => name);
-    const config = statusOf(id)?.config;
-    const own = config && placeOf(config);
+    const config = getStatus(id)?.config;
+    const own = config && toServerKey(config);
     if (own !== undefined && names.includes(own)) return own;
     const found = names.filter((name) => name === id || name.startsWith(`${id} in `));
     if (found.length <= 1) return found[0];

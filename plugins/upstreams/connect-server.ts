@@ -2,12 +2,12 @@ import { type Gateway, GatewayError, type JsonObject } from "../../core/mod.ts";
 import type { ServerOpenOptions, Upstream, UpstreamEvents } from "../../core/services/servers.ts";
 import type { Connection, HttpConnection, ServerConfig } from "../../core/services/sources.ts";
 import {
+  createRedactor,
+  findConnectionSecrets,
+  findSecretArguments,
   type Redact,
   redactError,
-  redactor,
   redactResult,
-  secretArguments,
-  secretsOf,
 } from "../lib/redact.ts";
 import { expandConnection } from "../lib/server-entry/expand.ts";
 import { thisMachine } from "../lib/server-entry/machine.ts";
@@ -43,15 +43,15 @@ export async function connectServer(
     );
   }
   const machine = env === "none" ? { ...thisMachine(), env: {} } : thisMachine();
-  const expanded = await expandConnection(withBearer(config, bearerEnv, headers), machine);
-  const connection = withHeaders(expanded, headers);
+  const expanded = await expandConnection(setBearer(config, bearerEnv, headers), machine);
+  const connection = addHeaders(expanded, headers);
   return redactFailures(connection, events, (redacted) =>
     driver.connect({ ...config, connection }, { ...options, events: redacted }),
   );
 }
 
 /** Names the variable of a bearer token, unless the caller brings an authorization of its own. */
-function withBearer(
+function setBearer(
   config: ServerConfig,
   bearerEnv: string | undefined,
   headers: ServerOpenOptions["headers"] = {},
@@ -67,18 +67,18 @@ function withBearer(
       ...rest,
       ...(variable !== undefined && { bearerEnv: variable }),
       // A header that is replaced needs no variable.
-      headers: Object.fromEntries(notIn(headers, connection.headers)),
+      headers: Object.fromEntries(omitHeaders(headers, connection.headers)),
     },
   };
 }
 
 /** Adds the caller's headers letter by letter: after the expansion, so that nothing in them is taken for a variable. */
-function withHeaders(connection: Connection, headers: ServerOpenOptions["headers"] = {}): Connection {
+function addHeaders(connection: Connection, headers: ServerOpenOptions["headers"] = {}): Connection {
   if (connection.type === "stdio") return connection;
   return { ...connection, headers: { ...connection.headers, ...headers } } satisfies HttpConnection;
 }
 
-function notIn(
+function omitHeaders(
   replaced: Readonly<Record<string, string>>,
   headers: Readonly<Record<string, string>>,
 ): [string, string][] {
@@ -87,7 +87,7 @@ function notIn(
 }
 
 /**
- * Redacts the secrets that a server was given from its failures: its errors are shown to agents, written to logs and
+ * Redacts the secrets that a server was given from its failures: its errors are sent to agents, written to logs and
  * kept in the status of the server.
  */
 async function redactFailures(
@@ -95,8 +95,8 @@ async function redactFailures(
   events: UpstreamEvents,
   connect: (events: UpstreamEvents) => Promise<Upstream>,
 ): Promise<Upstream> {
-  const secrets = secretsOf(connection);
-  const redact = redactor(secrets);
+  const secrets = findConnectionSecrets(connection);
+  const redact = createRedactor(secrets);
   const reject = (thrown: unknown): Promise<never> => Promise.reject(toRedacted(thrown, redact));
   const { onClosed } = events;
   const redacted: UpstreamEvents = {
@@ -110,7 +110,7 @@ async function redactFailures(
     list: (...given) => upstream.list(...given).catch(reject),
     call(name, args, options) {
       // Created only after a failure: most calls do not fail.
-      const redactCall = (): Redact => redactor([...secrets, ...secretArguments(args)]);
+      const redactCall = (): Redact => createRedactor([...secrets, ...findSecretArguments(args)]);
       return upstream.call(name, args, options).then(
         (result) => (result.isError === true ? redactResult(result, redactCall()) : result),
         (thrown: unknown) => Promise.reject(toRedacted(thrown, redactCall())),

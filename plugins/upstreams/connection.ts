@@ -8,11 +8,12 @@ import type {
   UpstreamRequestOptions,
 } from "../../core/services/servers.ts";
 import { CONNECT_FAILED, isUnsent, UPSTREAM_ERROR } from "../../core/services/servers.ts";
-import { createSlots, untilGivenUp, type Waiter } from "./slots.ts";
+import { type Backoff, backoffDelay } from "../lib/backoff.ts";
+import { createSlots, type Waiter, waitUnlessGivenUp } from "./slots.ts";
 import { createSubscriptions } from "./subscriptions.ts";
 
 /** State of a server's connection. */
-export type ConnectionState = "connected" | "disconnected" | "error";
+type ConnectionState = "connected" | "disconnected" | "error";
 
 /** Options of a pooled connection. */
 export interface ConnectionOptions {
@@ -51,18 +52,12 @@ export interface PooledConnection {
   close(): Promise<void>;
 }
 
-const FIRST_DELAY_MS = 1_000;
-const MAX_DELAY_MS = 60_000;
-
-/** Delay after a number of failures in a row, from one second to a minute and a half. */
-export function nextRetryDelay(failures: number, random: () => number = Math.random): number {
-  // Up to half as long again, so that servers that failed together are not started together.
-  return Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** failures) * (1.5 - random() / 2);
-}
+/** Delays after failures in a row, up to a minute and a half. */
+export const connectBackoff: Backoff = { initialDelayMs: 1_000, maxDelayMs: 60_000, jitter: [1, 1.5] };
 
 /** Creates the connection to one server. Opens nothing yet. */
 export function createPooledConnection(options: ConnectionOptions): PooledConnection {
-  const { idleMs, concurrency, random = Math.random } = options;
+  const { idleMs, concurrency, random } = options;
   const life = new AbortController();
   let upstream: Upstream | undefined;
   let opening: Promise<Upstream> | undefined;
@@ -77,7 +72,7 @@ export function createPooledConnection(options: ConnectionOptions): PooledConnec
   const onceEnded: (() => void)[] = [];
   const subscriptions = createSubscriptions({
     connect: async () => upstream ?? connect(),
-    retryDelayMs: () => Math.max(FIRST_DELAY_MS, retryInMs()),
+    retryDelayMs: () => Math.max(connectBackoff.initialDelayMs, retryInMs()),
     onMissed: (uri) => options.onResourceUpdated?.(uri),
   });
   const slots = createSlots({
@@ -135,7 +130,7 @@ export function createPooledConnection(options: ConnectionOptions): PooledConnec
 
   async function runInTurn<T>(work: (open: Upstream) => Promise<T>, waiter?: Waiter): Promise<T> {
     await slots.take(waiter);
-    const open = upstream ?? (await untilGivenUp(connect(), waiter).catch(releaseAndThrow));
+    const open = upstream ?? (await waitUnlessGivenUp(connect(), waiter).catch(releaseAndThrow));
     return run(open, work, waiter);
   }
 
@@ -148,7 +143,7 @@ export function createPooledConnection(options: ConnectionOptions): PooledConnec
     }
     return working.then(releaseAndReturn, (thrown) =>
       isUnsent(thrown)
-        ? untilGivenUp(reopen(open), waiter).then(work).then(releaseAndReturn, releaseAndThrow)
+        ? waitUnlessGivenUp(reopen(open), waiter).then(work).then(releaseAndReturn, releaseAndThrow)
         : releaseAndThrow(thrown),
     );
   }
@@ -232,7 +227,7 @@ export function createPooledConnection(options: ConnectionOptions): PooledConnec
   }
 
   function fail(error: GatewayError): GatewayError {
-    retryAt = performance.now() + nextRetryDelay(failures, random);
+    retryAt = performance.now() + backoffDelay(failures, connectBackoff, random);
     failures++;
     lastFailure = error;
     setState("error", error.message);

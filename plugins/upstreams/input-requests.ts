@@ -1,7 +1,7 @@
 import { type CallInput, GatewayError, isJsonObject, type JsonObject } from "../../core/mod.ts";
 import { CLIENT_CANNOT, type Client } from "../../core/services/clients.ts";
 import { QUESTION_REFUSED, UPSTREAM_PROTOCOL } from "../../core/services/servers.ts";
-import { faultOf } from "../lib/json.ts";
+import { findJsonFault } from "../lib/json.ts";
 
 /** The server and the client of a request for which input may be required. */
 export interface InputContext {
@@ -87,7 +87,7 @@ async function askClient(
     const { method, params = {} } = isJsonObject(request) ? request : {};
     if (typeof method !== "string" || !methods.has(method) || !isJsonObject(params))
       throw invalidRequest(server);
-    const fault = faultOf(params);
+    const fault = findJsonFault(params);
     if (fault) throw fault;
     try {
       answers.push([key, await client.ask(method, params, signal ? { signal } : {})]);
@@ -122,7 +122,7 @@ function withRequiredCapabilities(thrown: unknown): unknown {
   if (!GatewayError.is(thrown) || thrown.data?.["rpcCode"] !== CLIENT_CANNOT.rpc) return thrown;
   const { data } = (thrown.cause ?? {}) as { data?: unknown };
   const { requiredCapabilities } = isJsonObject(data) ? data : {};
-  if (!isJsonObject(requiredCapabilities) || faultOf(requiredCapabilities)) return thrown;
+  if (!isJsonObject(requiredCapabilities) || findJsonFault(requiredCapabilities)) return thrown;
   return new GatewayError(CLIENT_CANNOT, thrown.message, {
     cause: thrown,
     data: { requiredCapabilities, sent: false },

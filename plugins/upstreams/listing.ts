@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Gateway, RejectedTool, Server, ToolDefinition } from "../../core/mod.ts";
 import type { UpstreamInfo } from "../../core/services/servers.ts";
-import { definitionHash, placeOf, type ServerConfig } from "../../core/services/sources.ts";
+import { type ServerConfig, toServerKey } from "../../core/services/sources.ts";
+import { hashServer } from "../lib/hash.ts";
 import { type CachedListing, type CatalogSnapshot, parseCachedListing } from "./snapshot.ts";
 
 /** Dependencies of a published listing. */
@@ -58,13 +59,13 @@ export function createPublishedListing(config: ServerConfig, options: ListingOpt
     },
     async update({ info, listing, prior }) {
       const before = known;
-      const own = { hash: definitionHash(config), savedAt: Date.now(), listing, prior };
+      const own = { hash: hashServer(config), savedAt: Date.now(), listing, prior };
       await keep({ ...own, info: info ?? before?.info ?? {} });
       if (known && !isDeepStrictEqual(before?.listing, known.listing)) onListed?.(config.name, known);
     },
     async adopt(given, prior) {
       const listed = parseCachedListing(given);
-      if (listed?.hash !== definitionHash(config)) return true;
+      if (listed?.hash !== hashServer(config)) return true;
       if (listed.savedAt <= (known?.savedAt ?? 0)) return isDeepStrictEqual(listed.listing, known?.listing);
       // The result of a handshake is valid between its two sides only.
       await keep({ ...listed, prior });
@@ -75,7 +76,7 @@ export function createPublishedListing(config: ServerConfig, options: ListingOpt
   async function keep(next: CachedListing): Promise<void> {
     const before = known;
     known = next;
-    snapshot?.set(placeOf(config), next);
+    snapshot?.set(toServerKey(config), next);
     if (!isDeepStrictEqual(withoutTools(before), withoutTools(next))) onOffer?.(config.name);
     const own = publish().finally(() => {
       if (publishing === own) publishing = undefined;

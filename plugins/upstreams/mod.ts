@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { LONGEST_TIMER_MS } from "../../core/hooks.ts";
 import {
   type Call,
   type CallInput,
@@ -7,73 +8,65 @@ import {
   type ErrorKind,
   type Gateway,
   GatewayError,
-  type PluginFactory,
   type Tool,
 } from "../../core/mod.ts";
-import type { ServerState } from "../../core/services/servers.ts";
-import { CONNECT_FAILED, NEEDS_APPROVAL, NEEDS_AUTH } from "../../core/services/servers.ts";
+import {
+  CONNECT_FAILED,
+  MISSING_VARIABLE,
+  NEEDS_APPROVAL,
+  NEEDS_AUTH,
+  QUESTION_REFUSED,
+  RESPONSE_TOO_DEEP,
+  RESPONSE_TOO_LARGE,
+  type ServerState,
+  TLS_ERROR,
+  UPSTREAM_CLOSED,
+  UPSTREAM_ERROR,
+  UPSTREAM_PROTOCOL,
+} from "../../core/services/servers.ts";
 import type { Collected, ServerConfig } from "../../core/services/sources.ts";
-import { metaWithContext } from "../lib/trace-context.ts";
+import { option, wholeNumber } from "../lib/options.ts";
+import { replaceTraceContext } from "../lib/telemetry.ts";
 import { createServerApprovals, holdBack } from "./approval.ts";
 import { sendWithInput } from "./input-requests.ts";
 import { createPool } from "./pool.ts";
-import { sendRequest } from "./request-tool.ts";
 import { createSnapshot } from "./snapshot.ts";
-import { ToolCall, toOutcomeError } from "./tool-call.ts";
+import { sendRequest, ToolCall, toOutcomeError } from "./tool-call.ts";
 
-export type {
-  Listing,
-  ServerEvents,
-  ServerHandle,
-  ServerState,
-  ServerStatus,
-  Servers,
-  Upstream,
-  UpstreamCallOptions,
-  UpstreamDriver,
-  UpstreamEvents,
-  UpstreamInfo,
-  UpstreamMethod,
-  UpstreamRequestOptions,
-} from "../../core/services/servers.ts";
+export type { ServerEvents, Servers } from "../../core/services/servers.ts";
 
-/** A file that defines servers cannot be read; the other files are used. */
 export const SOURCE_BROKEN: ErrorKind = defineError("SOURCE_BROKEN", {
   spec: "CONFIGURATION_ERROR",
   exit: 2,
+  description: "A file that defines servers cannot be read; the other files are used.",
 });
-/** A server is not used as it is defined, for example because another one has its name. */
 export const SOURCE_DOUBTFUL: ErrorKind = defineError("SOURCE_DOUBTFUL", {
   spec: "CONFIGURATION_ERROR",
   exit: 2,
+  description: "A server is not used as it is defined, for example because another one has its name.",
+});
+
+const count = wholeNumber(1);
+const options = v.strictObject({
+  useCache: option(
+    v.boolean(),
+    "Whether listings are cached from one start to the next, if there is a cache.",
+    false,
+  ),
+  discover: option(
+    v.picklist(["stale", "missing", "none"]),
+    "Servers that are listed at the start: those whose listing is old, those without one, or none.",
+    "stale",
+  ),
+  idleMs: option(count, "Milliseconds without use after which a connection is closed.", 300_000),
+  concurrency: option(count, "Calls in flight to one server; further calls wait.", 16),
+  maxParallelDiscoveries: option(count, "Servers that are listed at once.", 5),
 });
 
 /** Options for the upstreams plugin. */
-export interface UpstreamsOptions {
-  /** Whether listings are cached from one start to the next, if there is a cache; false by default. */
-  readonly useCache?: boolean;
-  /** Servers that are listed at the start: those whose listing is old, those without one, or none; "stale" by default. */
-  readonly discover?: "stale" | "missing" | "none";
-  /** Time without use after which a connection is closed; 5 minutes by default. */
-  readonly idleMs?: number;
-  /** Calls in flight to one server; 16 by default. */
-  readonly concurrency?: number;
-  /** Servers that are listed at once; 5 by default. */
-  readonly maxParallelDiscoveries?: number;
-}
-
-const count = v.pipe(v.number(), v.integer(), v.minValue(1, "a whole number, 1 or more"));
-const options = v.strictObject({
-  useCache: v.optional(v.boolean(), false),
-  discover: v.optional(v.picklist(["stale", "missing", "none"]), "stale"),
-  idleMs: v.optional(count, 300_000),
-  concurrency: v.optional(count, 16),
-  maxParallelDiscoveries: v.optional(count, 5),
-});
+export type UpstreamsOptions = v.InferInput<typeof options>;
 
 const HOUR_MS = 3_600_000;
-/** The longest delay that a timer takes. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** Errors of a call to a server whose tools are unknown, by the state of the server. */
 const stateErrors: Readonly<Partial<Record<ServerState, ErrorKind>>> = {
@@ -83,16 +76,27 @@ const stateErrors: Readonly<Partial<Record<ServerState, ErrorKind>>> = {
 };
 
 /** Connects to the servers that the sources name, keeps their tools in the catalog, and executes calls on them. */
-export const upstreams: PluginFactory<
-  "upstreams",
-  UpstreamsOptions,
-  Required<UpstreamsOptions>
-> = definePlugin({
+export const upstreams = definePlugin({
   name: "upstreams",
   order: "post",
   uses: ["sources", "approvals", "cache?", "telemetry?", "clients?"],
   provides: ["servers"],
-  options: options as v.GenericSchema<UpstreamsOptions, Required<UpstreamsOptions>>,
+  options,
+  errors: {
+    SOURCE_BROKEN,
+    SOURCE_DOUBTFUL,
+    CONNECT_FAILED,
+    TLS_ERROR,
+    UPSTREAM_CLOSED,
+    UPSTREAM_PROTOCOL,
+    UPSTREAM_ERROR,
+    QUESTION_REFUSED,
+    RESPONSE_TOO_LARGE,
+    RESPONSE_TOO_DEEP,
+    NEEDS_AUTH,
+    NEEDS_APPROVAL,
+    MISSING_VARIABLE,
+  },
   setup(gateway, { useCache, discover, idleMs, concurrency, maxParallelDiscoveries }) {
     const { cache } = gateway.services;
     const pool = createPool({
@@ -132,8 +136,8 @@ export const upstreams: PluginFactory<
         const connection = tool && !tool.builtin && pool.connection(tool.server);
         if (!tool || !connection) return next();
         // With the plugin `timeout`, progress may prolong a call: no other limit may end the call first.
-        const timeoutMs = call.isTimed ? MAX_TIMER_MS : pool.status(tool.server)?.config.callTimeoutMs;
-        const meta = metaWithContext(call.meta, gateway.services.telemetry?.getContext(call));
+        const timeoutMs = call.isTimed ? LONGEST_TIMER_MS : pool.status(tool.server)?.config.callTimeoutMs;
+        const meta = replaceTraceContext(call.meta, gateway.services.telemetry?.getContext(call));
         const options = new ToolCall(call, tool.server, meta, timeoutMs, gateway.services.clients);
         const send = (input: CallInput | undefined) =>
           tool.request

@@ -1,22 +1,23 @@
 import type PQueue from "p-queue";
 import { type Gateway, GatewayError, type JsonObject, type MaybePromise } from "../../core/mod.ts";
 import { offerLogging } from "../../core/services/clients.ts";
-import type {
-  Held,
-  ServerEvents,
-  ServerHandle,
-  ServerOpenOptions,
-  Servers,
-  Upstream,
-  UpstreamEvents,
+import {
+  CONNECT_FAILED,
+  type Held,
+  type ServerEvents,
+  type ServerHandle,
+  type ServerOpenOptions,
+  type Servers,
+  type Upstream,
+  type UpstreamEvents,
 } from "../../core/services/servers.ts";
-import { CONNECT_FAILED } from "../../core/services/servers.ts";
-import { definitionHash, placeOf, type ServerConfig } from "../../core/services/sources.ts";
+import { type ServerConfig, toServerKey } from "../../core/services/sources.ts";
+import { hashServer } from "../lib/hash.ts";
 import type { ConnectServerOptions } from "./connect-server.ts";
 import type { PooledConnection } from "./connection.ts";
 import { createPooledServer, type PooledServer } from "./pooled-server.ts";
-import { requestTool } from "./request-tool.ts";
 import type { CachedListing, CatalogSnapshot } from "./snapshot.ts";
+import { createRequestTool } from "./tool-call.ts";
 
 /** Dependencies of the server pool. */
 export interface PoolOptions {
@@ -35,7 +36,7 @@ export interface PoolOptions {
 }
 
 /** The servers that a discovery asks: one, those never listed, those whose listing is old, or all. */
-export type DiscoverySelection = { readonly name: string } | "missing" | "stale" | "all";
+type DiscoverySelection = { readonly name: string } | "missing" | "stale" | "all";
 
 /** The server registry and connection pool: every server with its connection and its listing. */
 export interface ServerPool extends Servers {
@@ -89,7 +90,7 @@ export function createPool(options: PoolOptions): ServerPool {
         servers.set(config.name, createPooledServer(config, held[index], serverOptions));
       }
       const cached = await snapshot?.load();
-      for (const server of servers.values()) await server.restore(cached?.get(placeOf(server.config)));
+      for (const server of servers.values()) await server.restore(cached?.get(toServerKey(server.config)));
     },
     discover,
     async list(name) {
@@ -117,7 +118,7 @@ export function createPool(options: PoolOptions): ServerPool {
       await server.connection.watch(uris);
     },
     open,
-    requestTool,
+    requestTool: createRequestTool,
     on: (events) => void listeners.push(events),
     async close() {
       closed = true;
@@ -160,8 +161,8 @@ export function createPool(options: PoolOptions): ServerPool {
     const isSame =
       server !== undefined &&
       !server.held &&
-      placeOf(server.config) === placeOf(config) &&
-      definitionHash(server.config) === definitionHash(config);
+      toServerKey(server.config) === toServerKey(config) &&
+      hashServer(server.config) === hashServer(config);
     return isSame ? server : undefined;
   }
 }

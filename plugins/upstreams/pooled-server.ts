@@ -1,13 +1,21 @@
 import { GatewayError } from "../../core/mod.ts";
-import type { Held, ServerStatus, Upstream, UpstreamEvents } from "../../core/services/servers.ts";
-import { CONNECT_FAILED, NEEDS_APPROVAL, NEEDS_AUTH } from "../../core/services/servers.ts";
-import { definitionHash, type ServerConfig } from "../../core/services/sources.ts";
-import { createPooledConnection, nextRetryDelay, type PooledConnection } from "./connection.ts";
+import {
+  CONNECT_FAILED,
+  type Held,
+  NEEDS_APPROVAL,
+  NEEDS_AUTH,
+  type ServerStatus,
+  type Upstream,
+  type UpstreamEvents,
+} from "../../core/services/servers.ts";
+import type { ServerConfig } from "../../core/services/sources.ts";
+import { backoffDelay } from "../lib/backoff.ts";
+import { hashServer } from "../lib/hash.ts";
+import { connectBackoff, createPooledConnection, type PooledConnection } from "./connection.ts";
 import { createPublishedListing, type ListingOptions, type PublishedListing } from "./listing.ts";
 import type { CachedListing } from "./snapshot.ts";
 
-/** Options of a server of the pool. */
-export interface PooledServerOptions extends ListingOptions {
+interface PooledServerOptions extends ListingOptions {
   readonly idleMs: number;
   readonly concurrency: number;
   /** Opens a connection to the server. */
@@ -96,7 +104,7 @@ export function createPooledServer(
     },
     status,
     async restore(cached) {
-      const own = cached?.hash === definitionHash(config) && !held ? cached : undefined;
+      const own = cached?.hash === hashServer(config) && !held ? cached : undefined;
       prior = own?.prior;
       await listing.restore(own).catch(refuse);
       if (own) options.onOffer?.(name);
@@ -172,7 +180,7 @@ export function createPooledServer(
     if (error.message !== failure?.message) options.gateway.report(error);
     failure = error;
     // A timer may fire a little early.
-    const delay = Math.max(connection.retryInMs + 10, nextRetryDelay(failures));
+    const delay = Math.max(connection.retryInMs + 10, backoffDelay(failures, connectBackoff));
     failures++;
     if (error.kind.retry) discoverLater(delay);
   }

@@ -1,4 +1,4 @@
-import { type Cancellation, cancelledBy, type GatewayError } from "../../core/mod.ts";
+import { type Cancellation, type GatewayError, getAbortReason } from "../../core/mod.ts";
 
 /** Ends the wait of a caller that gives up. */
 export interface Waiter {
@@ -7,8 +7,7 @@ export interface Waiter {
   readonly cancellation?: Pick<Cancellation, "cancelled" | "onCancel" | "offCancel"> | undefined;
 }
 
-/** Options of the slots of a connection. */
-export interface SlotOptions {
+interface SlotOptions {
   /** Calls in flight at once; further ones wait in the order they came. */
   readonly count: number;
   /** Time without a call in flight after which `onIdle` runs. */
@@ -20,22 +19,8 @@ export interface SlotOptions {
   readonly onIdle: () => void;
 }
 
-/** Limits the calls in flight on a connection and notices when the connection is idle. */
-export interface Slots {
-  /** Takes a slot if one is free. */
-  tryTake(): boolean;
-  /** Waits for a slot; a waiter that gives up leaves the queue. */
-  take(waiter?: Waiter): Promise<void>;
-  /** Hands the slot to the next in line; frees it if none waits. */
-  release(): void;
-  /** Starts the idle period, unless a call is in flight. */
-  rest(): void;
-  /** Stops the idle timer: the connection is gone. */
-  stop(): void;
-}
-
 /** Creates the slots of a connection. */
-export function createSlots({ count, idleMs, isOpen, isNeeded, onIdle }: SlotOptions): Slots {
+export function createSlots({ count, idleMs, isOpen, isNeeded, onIdle }: SlotOptions) {
   const waiting: (() => void)[] = [];
   let taken = 0;
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -54,9 +39,11 @@ export function createSlots({ count, idleMs, isOpen, isNeeded, onIdle }: SlotOpt
   };
 
   return {
+    /** Takes a slot if one is free. */
     tryTake,
-    take: (waiter = {}) =>
-      new Promise((resolve, reject) => {
+    /** Waits for a slot; a waiter that gives up leaves the queue. */
+    take: (waiter: Waiter = {}) =>
+      new Promise<void>((resolve, reject) => {
         if (tryTake()) return resolve();
         let unlisten: (() => void) | undefined;
         const enter = (): void => {
@@ -64,19 +51,22 @@ export function createSlots({ count, idleMs, isOpen, isNeeded, onIdle }: SlotOpt
           resolve();
         };
         waiting.push(enter);
-        unlisten = onGiveUp(waiter, (reason) => {
+        unlisten = listenForGiveUp(waiter, (reason) => {
           const index = waiting.indexOf(enter);
           if (index >= 0) waiting.splice(index, 1);
           reject(reason);
         });
       }),
+    /** Hands the slot to the next in line; frees it if none waits. */
     release() {
       const next = waiting.shift();
       if (next) return next();
       taken--;
       rest();
     },
+    /** Starts the idle period, unless a call is in flight. */
     rest,
+    /** Stops the idle timer: the connection is gone. */
     stop() {
       clearTimeout(timer);
       timer = undefined;
@@ -100,16 +90,16 @@ export function createSlots({ count, idleMs, isOpen, isNeeded, onIdle }: SlotOpt
 }
 
 /** Waits for a promise until the waiter gives up; the work behind the promise goes on without it. */
-export function untilGivenUp<T>(promise: Promise<T>, waiter: Waiter = {}): Promise<T> {
+export function waitUnlessGivenUp<T>(promise: Promise<T>, waiter: Waiter = {}): Promise<T> {
   return new Promise((resolve, reject) => {
-    const unlisten = onGiveUp(waiter, reject);
+    const unlisten = listenForGiveUp(waiter, reject);
     if (!unlisten) return promise.then(resolve, reject);
     promise.then(resolve, reject).finally(unlisten);
   });
 }
 
 /** Calls back once, immediately if the waiter has given up already. Returns a function that ends the listening. */
-function onGiveUp(
+function listenForGiveUp(
   { signal, cancellation }: Waiter,
   giveUp: (reason: GatewayError) => void,
 ): (() => void) | undefined {
@@ -120,7 +110,7 @@ function onGiveUp(
     return () => cancellation.offCancel(onCancel);
   }
   if (!signal) return undefined;
-  const onAbort = (): void => giveUp(cancelledBy(signal));
+  const onAbort = (): void => giveUp(getAbortReason(signal));
   if (signal.aborted) onAbort();
   signal.addEventListener("abort", onAbort, { once: true });
   return () => signal.removeEventListener("abort", onAbort);

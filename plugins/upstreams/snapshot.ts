@@ -1,8 +1,8 @@
-import { createHash } from "node:crypto";
 import * as v from "valibot";
 import { isJsonObject, type JsonObject, type ToolDefinition } from "../../core/mod.ts";
 import type { Cache } from "../../core/services/cache.ts";
 import type { Listing, UpstreamInfo } from "../../core/services/servers.ts";
+import { sha256Hex } from "../lib/hash.ts";
 
 /** A server's listing as it is kept from one start to the next. */
 export interface CachedListing {
@@ -54,7 +54,7 @@ export function parseCachedListing(value: unknown): CachedListing | undefined {
 
 /** Creates the snapshot of a config. Each config has its own: gateways with other servers must not overwrite it. */
 export function createSnapshot(cache: Pick<Cache, "get" | "set">, config: string): CatalogSnapshot {
-  const key = `catalog_${createHash("sha256").update(config).digest("hex").slice(0, 16)}`;
+  const key = `catalog_${sha256Hex(config).slice(0, 16)}`;
   const listings = new Map<string, CachedListing>();
   let timer: ReturnType<typeof setTimeout> | undefined;
   let writing: Promise<void> = Promise.resolve();

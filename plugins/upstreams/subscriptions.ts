@@ -1,7 +1,7 @@
 import type { Upstream } from "../../core/services/servers.ts";
 
 /** Access of the subscriptions to the connection that they belong to. */
-export interface SubscriptionOptions {
+interface SubscriptionOptions {
   /** Opens the connection if it is not open. */
   readonly connect: () => Promise<unknown>;
   /** Time before the connection is opened again. */
@@ -11,7 +11,7 @@ export interface SubscriptionOptions {
 }
 
 /** Resource subscriptions of one server, kept over all connections to it. */
-export interface ResourceSubscriptions {
+interface ResourceSubscriptions {
   /** Whether any resource is subscribed to. */
   readonly isNeeded: boolean;
   /** Replaces the subscribed resources. */

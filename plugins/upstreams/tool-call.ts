@@ -1,10 +1,23 @@
-import { type Call, type CallInput, GatewayError, type JsonObject, type Progress } from "../../core/mod.ts";
+import {
+  type Call,
+  type CallInput,
+  GatewayError,
+  type JsonObject,
+  type Progress,
+  type Tool,
+  type ToolResult,
+} from "../../core/mod.ts";
 import type { Client, Clients } from "../../core/services/clients.ts";
-import type {} from "../../core/services/policy.ts";
-import { OUTCOME_UNKNOWN, refusal } from "../../core/services/policy.ts";
-import type { UpstreamCallOptions } from "../../core/services/servers.ts";
-import { isUnsent, UPSTREAM_CLOSED } from "../../core/services/servers.ts";
-import type { InputContext } from "./input-requests.ts";
+import { createPolicy, createRefusal, OUTCOME_UNKNOWN } from "../../core/services/policy.ts";
+import {
+  isUnsent,
+  UPSTREAM_CLOSED,
+  type UpstreamCallOptions,
+  type UpstreamMethod,
+  type UpstreamRequestOptions,
+} from "../../core/services/servers.ts";
+import type { PooledConnection } from "./connection.ts";
+import { type InputContext, isInputRequired } from "./input-requests.ts";
 
 /**
  * Options that a call of the pipeline sends to its server. A class with getters, so that the signal and the client are
@@ -61,10 +74,65 @@ export function toOutcomeError(call: Call, thrown: unknown): unknown {
   if (!call.tool || call.tool.policy || call.cancelled || !GatewayError.is(thrown)) return thrown;
   if (thrown.code !== UPSTREAM_CLOSED.code || isUnsent(thrown)) return thrown;
   const message = `It is unknown whether "${call.tool.id}" was done: ${thrown.message}`;
-  return refusal(OUTCOME_UNKNOWN, call, message, {
+  return createRefusal(OUTCOME_UNKNOWN, call, message, {
     cause: thrown,
     suggestion:
       "Find out with another tool whether it was done. Make the call again only if it was not, or if it does no harm twice.",
     data: { reason: thrown.code },
   });
+}
+
+const string = { type: "string" };
+const object = { type: "object" };
+const definitions: Readonly<
+  Record<UpstreamMethod, { readonly description: string; readonly inputSchema: JsonObject }>
+> = {
+  "resources/read": {
+    description: "Reads a resource of this server",
+    inputSchema: { type: "object", properties: { uri: string }, required: ["uri"] },
+  },
+  "prompts/get": {
+    description: "Gets a prompt of this server",
+    inputSchema: { type: "object", properties: { name: string, arguments: object }, required: ["name"] },
+  },
+  "completion/complete": {
+    description: "Completes an argument of a prompt, or a variable of a resource template, of this server",
+    inputSchema: {
+      type: "object",
+      properties: { ref: object, argument: object, context: object },
+      required: ["ref", "argument"],
+    },
+  },
+};
+
+/**
+ * Describes a request that is not a tool call as a tool, so that policies and rules apply to it by its name. The
+ * description is the gateway's own and holds nothing that the server sent.
+ */
+export function createRequestTool(server: string, method: UpstreamMethod): Tool {
+  return {
+    id: `${server}:${method}`,
+    server,
+    name: method,
+    builtin: false,
+    request: method,
+    ...definitions[method],
+    annotations: { readOnlyHint: true },
+    policy: createPolicy("low", server),
+    tags: [],
+    enabled: true,
+  };
+}
+
+/** Makes the request of such a tool. Its result has a form of its own, which is kept whole in the result of the call. */
+export async function sendRequest(
+  connection: Pick<PooledConnection, "request">,
+  method: UpstreamMethod,
+  params: Readonly<JsonObject>,
+  options: UpstreamRequestOptions,
+): Promise<ToolResult> {
+  const structuredContent = await connection.request(method, params, options);
+  if (!isInputRequired(structuredContent)) return { content: [], structuredContent };
+  const { inputRequests, requestState } = structuredContent;
+  return { content: [], structuredContent, resultType: "input_required", inputRequests, requestState };
 }

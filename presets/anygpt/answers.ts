@@ -1,3 +1,4 @@
+import * as v from "valibot";
 import {
   argumentLimits,
   type Call,
@@ -5,58 +6,90 @@ import {
   checkJson,
   definePlugin,
   type Gateway,
-  isJsonObject,
   type JsonObject,
-  type PluginFactory,
 } from "../../core/mod.ts";
-import { type AnswersOptions, answersOptions, defaultAnswers } from "./options.ts";
+import { parseJsonObject } from "../../plugins/lib/json.ts";
+import { option, wholeNumber } from "../../plugins/lib/options.ts";
 
-/** How the five tools of a gateway answer. */
-export interface Answers {
-  readonly options: Required<AnswersOptions>;
-  /** Whether the arguments in a call of `execute_tool` came as a text. */
-  cameAsText(call: Call): boolean;
+const tokens = wholeNumber(50);
+const options = v.strictObject({
+  details: option(
+    v.picklist(["parameters", "signature", "schema"]),
+    "How `get_tool_details` describes parameters: one by one, as one line of TypeScript, or as JSON Schema.",
+    "parameters",
+  ),
+  detailTokens: option(tokens, "Tokens of tool details above which descriptions are shortened.", 105),
+  searchTokens: option(tokens, "Maximal tokens of a search result where the search has no limit.", 200),
+  listTokens: option(
+    tokens,
+    "Tokens of a list of servers or tools above which descriptions are shortened.",
+    2000,
+  ),
+  waitMs: option(
+    v.pipe(v.number(), v.minValue(0, "a number of milliseconds, 0 or more")),
+    "Milliseconds that a search waits for servers that are asked for their tools for the first time.",
+    3000,
+  ),
+  pinned: option(
+    v.array(v.pipe(v.string(), v.includes(":", "the id of a tool, as server:tool"))),
+    "Tools, as `server:tool`, that are listed beside the five meta-tools.",
+    [],
+  ),
+  structured: option(
+    v.boolean(),
+    "Whether answers are also structured content, with an output schema. Many hosts show a model both.",
+    false,
+  ),
+});
+
+/** Options of {@link answers}. */
+export type AnswersOptions = v.InferInput<typeof options>;
+type Settings = v.InferOutput<typeof options>;
+
+/** Form in which `get_tool_details` describes parameters. */
+export type DetailsStyle = Settings["details"];
+
+/** Options of a gateway without the plugin `answers`. */
+export const defaultAnswers: Settings = v.parse(options, {});
+
+/** By catalog: each plugin sees the gateway through an object of its own. */
+const settingsByCatalog = new WeakMap<Catalog, Settings>();
+const parsedCalls = new WeakSet<Call>();
+
+/** Returns the options of the five tools of a gateway. */
+export function getAnswersSettings({ catalog }: Pick<Gateway, "catalog">): Settings {
+  return settingsByCatalog.get(catalog) ?? defaultAnswers;
 }
 
-/** By the catalog of a gateway: each plugin sees the gateway through an object of its own. */
-const byCatalog = new WeakMap<Catalog, Answers>();
-
-/** How the five tools of a gateway answer; by default where the plugin `answers` is missing. */
-export function answersOf({ catalog }: Pick<Gateway, "catalog">): Answers {
-  return byCatalog.get(catalog) ?? { options: defaultAnswers, cameAsText: () => false };
+/** Whether the arguments in a call of `execute_tool` were sent as a JSON string. */
+export function hasStringArguments(call: Call): boolean {
+  return parsedCalls.has(call);
 }
 
-/** Says how the five tools answer. It stands before the plugin that checks arguments, which it mends where it can. */
-export const answers: PluginFactory<"answers", AnswersOptions, Required<AnswersOptions>> = definePlugin({
+/** Configures the five tools. Listed before the plugin that checks arguments, since it parses those sent as a string. */
+export const answers = definePlugin({
   name: "answers",
   uses: [],
-  options: answersOptions,
-  setup(gateway, options) {
-    const parsed = new WeakSet<Call>();
-    byCatalog.set(gateway.catalog, { options, cameAsText: (call) => parsed.has(call) });
+  options,
+  setup(gateway, settings) {
+    settingsByCatalog.set(gateway.catalog, settings);
     return {
       validate(call) {
         const { tool, args } = call;
-        const { arguments: text } = args;
-        if (!tool?.builtin || tool.name !== "execute_tool" || typeof text !== "string") return;
-        const own = parsedObject(text);
-        if (!own) return;
-        call.args = { ...args, arguments: own };
-        parsed.add(call);
+        const { arguments: given } = args;
+        if (!tool?.builtin || tool.name !== "execute_tool" || typeof given !== "string") return;
+        const parsed = parseObject(given);
+        if (!parsed) return;
+        call.args = { ...args, arguments: parsed };
+        parsedCalls.add(call);
       },
     };
   },
 });
 
-/** Some models write the arguments as JSON within JSON. Once is understood; anything else is left to be refused. */
-function parsedObject(text: string): JsonObject | undefined {
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(text);
-  } catch {
-    return;
-  }
-  if (!isJsonObject(parsed)) return;
-  checkJson(parsed, argumentLimits);
+/** Parses arguments that a model wrote as JSON within JSON. Anything but an object is left to be refused. */
+function parseObject(json: string): JsonObject | undefined {
+  const parsed = parseJsonObject(json);
+  if (parsed) checkJson(parsed, argumentLimits);
   return parsed;
 }

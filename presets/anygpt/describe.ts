@@ -1,36 +1,92 @@
-import type { Exposure, Gateway, Tool } from "../../core/mod.ts";
-import { someOf } from "../../plugins/lib/servers.ts";
-import { answersOf } from "./answers.ts";
-import { outputSchemas } from "./output-schemas.ts";
+import type { Exposure, Gateway, JsonObject, Tool } from "../../core/mod.ts";
+import { joinNames } from "../../plugins/lib/servers.ts";
+import { getAnswersSettings } from "./answers.ts";
 
-/** What the names of servers may take in the description of `search_tools`, and in the instructions. */
+/** Maximal tokens of server names in the description of `search_tools` and in the instructions. */
 const DESCRIPTION_TOKENS = 40;
 const INSTRUCTION_TOKENS = 100;
 
-interface Offer {
-  readonly tools: number;
-  readonly servers: readonly string[];
+const string = { type: "string" };
+const integer = { type: "integer" };
+const boolean = { type: "boolean" };
+const strings = { type: "array", items: string };
+
+/** Output schemas of the meta-tools, for structured answers. `execute_tool` has none: its result is the tool's own. */
+const outputSchemas: Readonly<Record<string, JsonObject>> = {
+  list_mcp_servers: object({
+    servers: list({
+      name: string,
+      description: string,
+      toolCount: integer,
+      "enabledCount?": integer,
+      status: string,
+      "reason?": string,
+    }),
+    "more?": integer,
+    "next?": string,
+  }),
+  search_tools: object({
+    results: list({
+      server: string,
+      tool: string,
+      summary: string,
+      relevance: { type: "number" },
+      tags: strings,
+    }),
+    "more?": integer,
+    "nearest?": strings,
+    "notSearched?": strings,
+  }),
+  list_tools: object({
+    server: string,
+    tools: list({ name: string, summary: string, enabled: boolean, tags: strings }),
+    "more?": integer,
+    "next?": string,
+  }),
+  get_tool_details: object({
+    server: string,
+    tool: string,
+    description: string,
+    "parameters?": list({ name: string, type: string, description: string, required: boolean }),
+    "signature?": string,
+    "inputSchema?": { type: "object" },
+    "examples?": list({ description: string, parameters: { type: "object" } }),
+  }),
+};
+
+/** Creates the schema of an object; the names of optional properties end in a question mark. */
+function object(properties: JsonObject): JsonObject {
+  const entries = Object.entries(properties);
+  return {
+    type: "object",
+    properties: Object.fromEntries(entries.map(([name, schema]) => [name.replace("?", ""), schema])),
+    required: entries.flatMap(([name]) => (name.endsWith("?") ? [] : [name])),
+  };
 }
 
-/** The tools to list to an agent: the five, told what there is to search, and those that are pinned, or all. */
-export function describeTools(gateway: Gateway, exposure: Exposure = "meta"): readonly Tool[] {
+function list(properties: JsonObject): JsonObject {
+  return { type: "array", items: object(properties) };
+}
+
+/** Lists the tools for an agent: the five with a summary of the catalog, and pinned tools, or all. */
+export function describeAnygptTools(gateway: Gateway, exposure: Exposure = "meta"): readonly Tool[] {
   if (exposure === "tools") return gateway.catalog.tools();
-  const { pinned, structured } = answersOf(gateway).options;
+  const { pinned, structured } = getAnswersSettings(gateway);
   const own = gateway.tools.map((tool) => {
     const output = structured ? outputSchemas[tool.name] : undefined;
     const outputSchema = output && { outputSchema: output };
     if (tool.name !== "search_tools") return { ...tool, ...outputSchema };
-    return { ...tool, description: searchDescription(gateway, tool), ...outputSchema };
+    return { ...tool, description: describeSearch(gateway, tool), ...outputSchema };
   });
   if (exposure === "both") return [...own, ...gateway.catalog.tools()];
-  return pinned.length === 0 ? own : [...own, ...pinnedTools(gateway, pinned, own)];
+  return pinned.length === 0 ? own : [...own, ...listPinnedTools(gateway, pinned, own)];
 }
 
-/** What a server says of itself: what is behind it, and how it is used. The same catalog gives the same text. */
-export function instructions(gateway: Gateway, exposure: Exposure = "meta"): string {
-  const { tools, servers } = offerOf(gateway);
+/** Writes the server instructions: what is behind the gateway, and how it is used. Equal catalogs give equal strings. */
+export function writeAnygptInstructions(gateway: Gateway, exposure: Exposure = "meta"): string {
+  const { tools, servers } = countTools(gateway);
   if (tools === 0) return "No MCP server has tools yet; list_mcp_servers tells how each of them stands.";
-  const offer = `${counted(tools, "tool")} of ${counted(servers.length, "MCP server")} can be used here: ${someOf(servers, INSTRUCTION_TOKENS)}.`;
+  const offer = `${pluralize(tools, "tool")} of ${pluralize(servers.length, "MCP server")} can be used here: ${joinNames(servers, INSTRUCTION_TOKENS)}.`;
   if (exposure !== "meta") return `${offer} A server connects when it is used.`;
   return (
     `${offer} They are not listed one by one. Find one with search_tools ` +
@@ -39,17 +95,17 @@ export function instructions(gateway: Gateway, exposure: Exposure = "meta"): str
   );
 }
 
-function searchDescription(gateway: Gateway, { description = "" }: Tool): string {
-  const { tools, servers } = offerOf(gateway);
+function describeSearch(gateway: Gateway, { description = "" }: Tool): string {
+  const { tools, servers } = countTools(gateway);
   if (tools === 0) return description;
-  return `Search ${counted(tools, "tool")} of ${counted(servers.length, "MCP server")} by free text: ${someOf(servers, DESCRIPTION_TOKENS)}`;
+  return `Search ${pluralize(tools, "tool")} of ${pluralize(servers.length, "MCP server")} by free text: ${joinNames(servers, DESCRIPTION_TOKENS)}`;
 }
 
-/** What can be used: servers with the most tools first, since not all of them may be named. */
-function offerOf(gateway: Gateway): Offer {
-  const counts = gateway.catalog
+/** Counts enabled tools. Servers with the most tools come first, since not all of them may be named. */
+function countTools({ catalog }: Gateway): { readonly tools: number; readonly servers: readonly string[] } {
+  const counts = catalog
     .servers()
-    .map(({ id }) => ({ id, count: gateway.catalog.tools(id).filter(({ enabled }) => enabled).length }))
+    .map(({ id }) => ({ id, count: catalog.tools(id).filter(({ enabled }) => enabled).length }))
     .filter(({ count }) => count > 0)
     .toSorted((a, b) => b.count - a.count || (a.id < b.id ? -1 : 1));
   return {
@@ -58,11 +114,11 @@ function offerOf(gateway: Gateway): Offer {
   };
 }
 
-/** Pinned tools under their own names; under the server's too, where another one has that name. */
-function pinnedTools(gateway: Gateway, pinned: readonly string[], own: readonly Tool[]): Tool[] {
+/** Lists pinned tools under their own names, prefixed with the server where a name is taken. */
+function listPinnedTools({ catalog }: Gateway, pinned: readonly string[], own: readonly Tool[]): Tool[] {
   const taken = new Set(own.map(({ name }) => name));
-  const chosen = pinned.map((id) => gateway.catalog.tool(id));
-  return chosen.flatMap((tool) => {
+  return pinned.flatMap((id) => {
+    const tool = catalog.tool(id);
     if (!tool || tool.builtin || !tool.enabled) return [];
     const name = taken.has(tool.name) ? `${tool.server}__${tool.name}` : tool.name;
     if (taken.has(name)) return [];
@@ -71,6 +127,6 @@ function pinnedTools(gateway: Gateway, pinned: readonly string[], own: readonly 
   });
 }
 
-function counted(count: number, noun: string): string {
+function pluralize(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }

@@ -1,14 +1,14 @@
 import { isJsonObject, type JsonObject, type Tool } from "../../core/mod.ts";
-import { exampleOf } from "../../plugins/lib/schema/example.ts";
+import { createExample } from "../../plugins/lib/schema/example.ts";
 import { signature } from "../../plugins/lib/schema/signature.ts";
-import { oneLine } from "../../plugins/lib/text/shorten.ts";
+import { toOneLine } from "../../plugins/lib/text/shorten.ts";
 import { estimateTokens } from "../../plugins/lib/tokens.ts";
-import { type Parameter, parametersOf } from "../_answers.ts";
-import { filled } from "./fill.ts";
-import type { DetailsStyle } from "./options.ts";
-import { parameterType } from "./parameter-type.ts";
+import { renderParameterType } from "../shared/argument-error.ts";
+import { listToolParameters } from "../shared/meta-tools.ts";
+import type { DetailsStyle } from "./answers.ts";
+import { fillSlots } from "./pack.ts";
 
-/** A parameter, as the specification shows it. */
+/** A parameter, in the form of the specification. */
 export interface ToolParameter {
   readonly name: string;
   readonly type: string;
@@ -16,93 +16,85 @@ export interface ToolParameter {
   readonly required: boolean;
 }
 
-/** An example of a tool's arguments, as the specification shows it. */
+/** Example arguments of a tool, in the form of the specification. */
 export interface ToolExample {
   readonly description: string;
   readonly parameters: JsonObject;
 }
 
-/** Characters of what a tool does, of what a call needs, and of what can be left out of it, which comes last. */
+/** Characters of the description of a tool, of a required and of an optional parameter, and of a type. */
 const DESCRIPTION = [75, 120, 180, 280, 400];
 const REQUIRED = [32, 60, 90, 140, 240];
 const OPTIONAL = [1, 45, 80, 140, 240];
 const TYPES = [160, 90, 60];
+const SHORTEST_TYPE = 60;
 const WHOLE_TYPE = 4_000;
-const MEANING = 0.4;
+/** Room for descriptions, as a share of names and types, where these alone exceed the limit. */
+const DESCRIPTION_SHARE = 0.4;
 
-/** The parameters of a tool, whole. */
-export function toolParameters({ inputSchema }: Tool): ToolParameter[] {
-  return parametersOf(inputSchema).map(({ schema, name, description, required }) => ({
+/** Describes the parameters of a tool; types are cut to a number of characters. */
+export function describeParameters({ inputSchema }: Tool, typeLength = WHOLE_TYPE): ToolParameter[] {
+  return listToolParameters(inputSchema).map(({ schema, name, description, required }) => ({
     name,
-    type: parameterType(schema, inputSchema, WHOLE_TYPE),
+    type: renderParameterType(schema, inputSchema, typeLength),
     description,
     required,
   }));
 }
 
-/** An example of what a tool can be called with, if one was found. */
-export async function toolExamples({ inputSchema }: Tool): Promise<ToolExample[]> {
-  const parameters = await exampleOf(inputSchema);
+/** Creates an example of arguments. The list is empty where no valid example was found. */
+export async function createExamples({ inputSchema }: Tool): Promise<ToolExample[]> {
+  const parameters = await createExample(inputSchema);
   return isJsonObject(parameters) ? [{ description: "Arguments that its schema accepts", parameters }] : [];
 }
 
-/** The details of a tool in the style that was chosen; shortened to about so many tokens unless all of it is asked for. */
-export function detailsOf(tool: Tool, style: DetailsStyle, tokens: number | undefined): JsonObject {
+/** Describes a tool, shortened to about a number of tokens unless that is undefined. */
+export function toToolDetails(tool: Tool, style: DetailsStyle, tokens: number | undefined): JsonObject {
   const { server, name, description = "", inputSchema } = tool;
   const head = { server, tool: name, description };
-  if (style === "schema") return { ...withDescription(head, {}, tokens), inputSchema };
+  if (style === "schema") return { ...fitDescription(head, {}, tokens), inputSchema };
   if (style === "signature") {
     const maxLength = tokens === undefined ? WHOLE_TYPE : tokens * 4;
-    return withDescription(head, { signature: signature(tool, { maxLength }) }, tokens);
+    return fitDescription(head, { signature: signature(tool, { maxLength }) }, tokens);
   }
-  if (tokens === undefined) return { ...head, parameters: toolParameters(tool) };
-  return withParameters(head, tool, tokens);
+  if (tokens === undefined) return { ...head, parameters: describeParameters(tool) };
+  return fitParameters(head, tool, tokens);
 }
 
-function withDescription(head: JsonObject, rest: JsonObject, tokens: number | undefined): JsonObject {
+function fitDescription(head: JsonObject, rest: JsonObject, tokens: number | undefined): JsonObject {
   if (tokens === undefined) return { ...head, ...rest };
-  const slot = { text: oneLine(String(head["description"])), lengths: DESCRIPTION };
+  const slot = { text: toOneLine(String(head["description"])), lengths: DESCRIPTION };
   const room = tokens - estimateTokens(JSON.stringify({ ...head, description: "", ...rest }));
-  return { ...head, description: filled([slot], room)[0], ...rest };
+  return { ...head, description: fillSlots([slot], room)[0], ...rest };
 }
 
-function withParameters(head: JsonObject, { inputSchema }: Tool, tokens: number): JsonObject {
-  const all = parametersOf(inputSchema);
-  let frame: JsonObject = {};
+function fitParameters(head: JsonObject, tool: Tool, tokens: number): JsonObject {
+  let parameters: ToolParameter[] = [];
   let room = 0;
-  let types: string[] = [];
   for (const length of TYPES) {
-    types = all.map(({ schema }) => parameterType(schema, inputSchema, length));
-    frame = written(head, all, types, []);
-    const spent = estimateTokens(JSON.stringify(frame));
-    // Where names and types alone take more, saving on what they mean would only cost a second question.
-    room = spent > tokens ? spent * MEANING : tokens - spent;
-    if (spent <= tokens / 2 || types.every((type) => type.length <= (TYPES.at(-1) ?? 0))) break;
+    parameters = describeParameters(tool, length);
+    const bare = parameters.map((parameter) => ({ ...parameter, description: "" }));
+    const spent = estimateTokens(JSON.stringify({ ...head, description: "", parameters: bare }));
+    // Where names and types alone take more, cutting descriptions would only cost a second question.
+    room = spent > tokens ? spent * DESCRIPTION_SHARE : tokens - spent;
+    if (spent <= tokens / 2 || parameters.every(({ type }) => type.length <= SHORTEST_TYPE)) break;
   }
-  const [description = "", ...texts] = filled(
+  const [description = "", ...descriptions] = fillSlots(
     [
-      { text: oneLine(String(head["description"])), lengths: DESCRIPTION },
-      ...all.map(({ description: text, required }) => ({
-        text: oneLine(text),
+      { text: toOneLine(String(head["description"])), lengths: DESCRIPTION },
+      ...parameters.map(({ description: text, required }) => ({
+        text: toOneLine(text),
         lengths: required ? REQUIRED : OPTIONAL,
       })),
     ],
     room,
   );
-  return written({ ...head, description }, all, types, texts);
-}
-
-function written(
-  head: JsonObject,
-  all: readonly Parameter[],
-  types: readonly string[],
-  texts: readonly string[],
-): JsonObject {
-  const parameters = all.map(({ name, required }, index) => ({
-    name,
-    type: types[index] ?? "",
-    description: texts[index] ?? "",
-    required,
-  }));
-  return { ...head, ...(texts.length === 0 && { description: "" }), parameters };
+  return {
+    ...head,
+    description,
+    parameters: parameters.map((parameter, index) => ({
+      ...parameter,
+      description: descriptions[index] ?? "",
+    })),
+  };
 }

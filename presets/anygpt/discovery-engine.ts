@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import type { BuiltinOptions } from "../../core/config-types.ts";
 import {
   createGateway,
   type Gateway,
@@ -6,31 +7,34 @@ import {
   type GatewayOptions,
   type MaybePromise,
 } from "../../core/mod.ts";
-import type { CacheOptions } from "../../plugins/cache/mod.ts";
-import type { RulesOptions } from "../../plugins/rules/mod.ts";
-import { type Engine, engineOf } from "./engine.ts";
+import { createEngine, type Engine } from "./engine.ts";
 import { anygpt } from "./preset.ts";
 
-/** The config of the AnyGPT specification: what stands under `discovery` in an `anygpt.config.ts`. */
+/** The config of the AnyGPT specification, under `discovery` in an `anygpt.config.ts`. */
 export interface DiscoveryConfig {
-  /** Where it is false, there are no servers. */
+  /** Whether there are servers at all. */
   readonly enabled: boolean;
-  readonly cache?: Pick<CacheOptions, "enabled" | "ttl">;
+  readonly cache?: Pick<NonNullable<BuiltinOptions["cache"]>, "enabled" | "ttl">;
   readonly sources?: readonly { readonly type: string; readonly path?: string | undefined }[];
   readonly servers?: readonly { readonly name: string; readonly [key: string]: unknown }[];
-  readonly toolRules?: NonNullable<RulesOptions["toolRules"]>;
+  readonly toolRules?: NonNullable<NonNullable<BuiltinOptions["rules"]>["toolRules"]>;
 }
 
 /** An engine with a gateway of its own. */
 export interface DiscoveryEngine extends Engine {
-  /** The gateway it asks right now; another one after a reload. */
+  /** The current gateway; a reload replaces it. */
   readonly gateway: Gateway;
-  /** Makes everything anew from the config. If that fails, all stays as it was, and it rejects. Calls on their way finish. */
+  /** Opens a gateway from the config anew. If that fails it rejects and the old one stays. Pending calls finish. */
   reload(): Promise<void>;
-  /** The config in use, with its defaults. */
+  /** Returns the config in use, with its defaults. */
   getConfig(): Required<DiscoveryConfig>;
-  /** Lets the calls on their way finish, and closes every server. */
+  /** Waits for pending calls, and closes every server. */
   close(): Promise<void>;
+}
+
+interface Opened {
+  readonly config: Required<DiscoveryConfig>;
+  readonly gateway: Gateway;
 }
 
 const list = v.optional(v.array(v.unknown(), "a list"), []);
@@ -59,45 +63,40 @@ const configSchema = v.strictObject({
  * ```
  */
 export async function createDiscoveryEngine(
-  config: Partial<DiscoveryConfig> | (() => MaybePromise<Partial<DiscoveryConfig>>),
+  given: Partial<DiscoveryConfig> | (() => MaybePromise<Partial<DiscoveryConfig>>),
   extra: Pick<GatewayOptions, "plugins" | "options"> = {},
 ): Promise<DiscoveryEngine> {
-  const open = async (): Promise<Opened> => {
-    const checked = checkedConfig(typeof config === "function" ? await config() : config);
-    const options: Record<string, object | undefined> = { ...optionsFor(checked) };
+  let current = await open();
+  let isClosed = false;
+  let lastReload: Promise<unknown> = Promise.resolve();
+  const closing = new Set<Promise<void>>();
+  const engine = (): Engine => createEngine(current.gateway);
+
+  async function open(): Promise<Opened> {
+    const config = parseConfig(typeof given === "function" ? await given() : given);
+    const { enabled, cache, sources, servers, toolRules } = config;
+    const options: Record<string, object | undefined> = {
+      cache,
+      sources: enabled ? { sources, servers } : {},
+      rules: { toolRules },
+    };
     for (const [name, own] of Object.entries(extra.options ?? {}))
       options[name] = { ...options[name], ...own };
-    return { config: checked, gateway: await createGateway({ preset: anygpt, ...extra, options }) };
-  };
-  return engineAround(await open(), open);
-}
-
-interface Opened {
-  readonly config: Required<DiscoveryConfig>;
-  readonly gateway: Gateway;
-}
-
-function engineAround(first: Opened, open: () => Promise<Opened>): DiscoveryEngine {
-  let current = first;
-  let closed = false;
-  let turn: Promise<unknown> = Promise.resolve();
-  const closing = new Set<Promise<void>>();
-  const engine = (): Engine => engineOf(current.gateway);
-
-  const retire = ({ gateway }: Opened): void => {
+    return { config, gateway: await createGateway({ preset: anygpt, ...extra, options }) };
+  }
+  /** Closes a gateway in the background: its pending calls may take their time. */
+  function retire({ gateway }: Opened): void {
     const ending = gateway.close().finally(() => closing.delete(ending));
     closing.add(ending);
-  };
-  const swap = async (): Promise<void> => {
-    const next = closed ? undefined : await open();
-    // What was made while everything was closed is not wanted any more.
-    if (closed && next) retire(next);
-    if (closed || !next) throw new GatewayError("CLOSED", "The engine is closed and cannot be reloaded.");
-    const old = current;
+  }
+  async function replace(): Promise<void> {
+    const next = isClosed ? undefined : await open();
+    // The engine may have been closed meanwhile.
+    if (isClosed && next) retire(next);
+    if (isClosed || !next) throw new GatewayError("CLOSED", "The engine is closed and cannot be reloaded.");
+    retire(current);
     current = next;
-    // In the background: a call on its way may take its time.
-    retire(old);
-  };
+  }
 
   return {
     get gateway() {
@@ -110,22 +109,22 @@ function engineAround(first: Opened, open: () => Promise<Opened>): DiscoveryEngi
     executeTool: (...args) => engine().executeTool(...args),
     executeStream: (...args) => engine().executeStream(...args),
     reload() {
-      // One after another, so that the last one is what remains.
-      const own = turn.then(swap);
-      turn = own.catch(() => {});
+      // In turn, so that the last one wins.
+      const own = lastReload.then(replace);
+      lastReload = own.catch(() => {});
       return own;
     },
     getConfig: () => current.config,
     async close() {
-      closed = true;
-      await turn;
+      isClosed = true;
+      await lastReload;
       retire(current);
       await Promise.all(closing);
     },
   };
 }
 
-function checkedConfig(given: unknown): Required<DiscoveryConfig> {
+function parseConfig(given: unknown): Required<DiscoveryConfig> {
   const parsed = v.safeParse(configSchema, given);
   if (parsed.success) return parsed.output as Required<DiscoveryConfig>;
   const [issue] = parsed.issues;
@@ -135,9 +134,4 @@ function checkedConfig(given: unknown): Required<DiscoveryConfig> {
       ? "there is no such option"
       : `expected ${issue.message.startsWith("Invalid ") ? issue.expected : issue.message}`;
   throw new GatewayError("CONFIG_INVALID", `discovery: ${path}: ${what}`);
-}
-
-function optionsFor(config: Required<DiscoveryConfig>): Record<string, object> {
-  const { enabled, cache, sources, servers, toolRules } = config;
-  return { cache, sources: enabled ? { sources, servers } : {}, rules: { toolRules } };
 }

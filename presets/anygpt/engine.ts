@@ -1,24 +1,36 @@
-import type { Actor, CallRequest, Gateway, JsonObject, Progress, ToolResult } from "../../core/mod.ts";
-import { GatewayError } from "../../core/mod.ts";
-import { findTool, type ServerMetadata, serversOf, toolsOf } from "../../plugins/lib/servers.ts";
-import { summaryOf } from "../../plugins/lib/text/shorten.ts";
-import { searchOf } from "../_answers.ts";
-import { answersOf } from "./answers.ts";
-import { type ToolExample, type ToolParameter, toolExamples, toolParameters } from "./details.ts";
-import { runTarget } from "./execute.ts";
-import { type ExecutionError, executionError, toolError } from "./failure.ts";
+import {
+  type Actor,
+  type Gateway,
+  GatewayError,
+  type JsonObject,
+  type Progress,
+  type ToolResult,
+} from "../../core/mod.ts";
+import {
+  findTool,
+  listServerMetadata,
+  listServerTools,
+  type ServerMetadata,
+} from "../../plugins/lib/servers.ts";
+import { summarize } from "../../plugins/lib/text/shorten.ts";
+import { ensureListed, getSearch, waitForFirstListing } from "../shared/meta-tools.ts";
+import { getAnswersSettings } from "./answers.ts";
+import { createExamples, describeParameters, type ToolExample, type ToolParameter } from "./details.ts";
+import { type ExecutionError, runTarget, toExecutionError, toToolError } from "./execute.ts";
 import type { SearchResult } from "./pack.ts";
-import { firstListing, learnOf } from "./servers.ts";
-import { eventsOf } from "./stream.ts";
 
-/** What a search is narrowed to. */
-export interface SearchOptions {
+/** Progress events kept until they are read; the oldest are dropped. */
+const MAX_WAITING = 100;
+
+/** Options of {@link Engine.searchTools}. */
+export interface SearchToolsOptions {
+  /** Only tools of this server. */
   readonly server?: string | undefined;
-  /** At most this many; 10 by default. */
+  /** Maximal number of results; 10 by default. */
   readonly limit?: number | undefined;
 }
 
-/** A tool, as the specification lists it; parameters and examples are there where details were asked for. */
+/** A tool, in the form of the specification; parameters and examples are part of its details only. */
 export interface ToolMetadata {
   readonly server: string;
   readonly name: string;
@@ -30,19 +42,19 @@ export interface ToolMetadata {
   readonly tags: readonly string[];
 }
 
-/** How an execution went. A tool that failed by itself has its answer in `result` too. */
+/** Outcome of an execution. A result that the tool marked as an error is in `result` too. */
 export interface ExecutionResult {
   readonly success: boolean;
   readonly result?: ToolResult;
   readonly error?: ExecutionError;
 }
 
-/** What an execution yields: progress as it comes, and at last how it went. */
+/** Event of an execution: progress as it comes, and at last the outcome. */
 export type ExecutionEvent =
   | ({ readonly type: "progress" } & Progress)
   | ({ readonly type: "result" } & ExecutionResult);
 
-/** What else can be said of an execution. */
+/** Options of {@link Engine.executeTool}. */
 export interface ExecuteOptions {
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: Progress) => void;
@@ -50,26 +62,26 @@ export interface ExecuteOptions {
   readonly meta?: Readonly<JsonObject>;
 }
 
-/** What can be asked of the servers behind a gateway, in the terms of the specification. */
+/** Queries to the servers behind a gateway, in the terms of the specification. */
 export interface Engine {
   listServers(): Promise<ServerMetadata[]>;
-  /** The enabled tools that fit, best first. */
-  searchTools(query: string, options?: SearchOptions): Promise<SearchResult[]>;
-  /** The enabled tools of a server, or all of them; none if there is no such server. */
+  /** Searches the enabled tools, best first. */
+  searchTools(query: string, options?: SearchToolsOptions): Promise<SearchResult[]>;
+  /** Lists the enabled tools of a server, or all of them; an unknown server has none. */
   listTools(server: string, includeDisabled?: boolean): Promise<ToolMetadata[]>;
   getToolDetails(
     server: string,
     tool: string,
     options?: { readonly examples?: boolean },
   ): Promise<ToolMetadata | null>;
-  /** Never rejects. */
+  /** Executes a tool. Never rejects. */
   executeTool(
     server: string,
     tool: string,
     args: unknown,
     options?: ExecuteOptions,
   ): Promise<ExecutionResult>;
-  /** The same, with progress on the way. Whoever stops reading cancels the call. */
+  /** Executes a tool and yields its progress. Ending the iteration cancels the call. */
   executeStream(
     server: string,
     tool: string,
@@ -78,60 +90,96 @@ export interface Engine {
   ): AsyncIterableIterator<ExecutionEvent>;
 }
 
-/** The engine of the AnyGPT specification over a gateway. */
-export function engineOf(gateway: Gateway): Engine {
-  const { waitMs } = answersOf(gateway).options;
+/** Creates the engine of the AnyGPT specification over a gateway. */
+export function createEngine(gateway: Gateway): Engine {
+  const { waitMs } = getAnswersSettings(gateway);
 
   const executeTool: Engine["executeTool"] = async (server, tool, args, options = {}) => {
     try {
-      const request: Omit<CallRequest, "tool" | "args"> = options;
-      const result = await runTarget(gateway, { server, tool, args }, request);
+      const result = await runTarget(gateway, { server, tool, args }, options);
       if (!result.isError) return { success: true, result };
-      return { success: false, error: toolError(result, server, tool), result };
+      return { success: false, error: toToolError(result, server, tool), result };
     } catch (thrown) {
-      return { success: false, error: executionError(GatewayError.from(thrown), server, tool) };
+      return { success: false, error: toExecutionError(GatewayError.from(thrown), server, tool) };
     }
   };
 
   return {
     async listServers() {
-      await firstListing(gateway, waitMs);
-      return serversOf(gateway);
+      await waitForFirstListing(gateway, waitMs);
+      return listServerMetadata(gateway);
     },
     async searchTools(query, { server, limit } = {}) {
-      await firstListing(gateway, waitMs);
-      const { hits } = await searchOf(gateway)(query, { server, limit });
+      await waitForFirstListing(gateway, waitMs);
+      const { hits } = await getSearch(gateway)(query, { server, limit });
       return hits.map(({ tool, relevance }) => ({
         server: tool.server,
         tool: tool.name,
-        summary: summaryOf(tool.description),
+        summary: summarize(tool.description),
         relevance: Math.round(relevance * 100) / 100,
         tags: tool.tags,
       }));
     },
     async listTools(server, includeDisabled = false) {
-      await learnOf(gateway, server);
-      return toolsOf(gateway, server).flatMap(({ name, description, enabled, tags }) =>
-        enabled || includeDisabled ? [{ server, name, summary: summaryOf(description), enabled, tags }] : [],
+      await ensureListed(gateway, server);
+      return listServerTools(gateway, server).flatMap(({ name, description, enabled, tags }) =>
+        enabled || includeDisabled ? [{ server, name, summary: summarize(description), enabled, tags }] : [],
       );
     },
     async getToolDetails(server, name, { examples = false } = {}) {
-      if (!findTool(gateway, server, name)) await learnOf(gateway, server);
+      if (!findTool(gateway, server, name)) await ensureListed(gateway, server);
       const tool = findTool(gateway, server, name);
       if (!tool) return null;
       return {
         server,
         name,
-        summary: summaryOf(tool.description),
+        summary: summarize(tool.description),
         description: tool.description ?? "",
-        parameters: toolParameters(tool),
-        ...(examples && { examples: await toolExamples(tool) }),
+        parameters: describeParameters(tool),
+        ...(examples && { examples: await createExamples(tool) }),
         enabled: tool.enabled,
         tags: tool.tags,
       };
     },
     executeTool,
     executeStream: (server, tool, args, options) =>
-      eventsOf((more) => executeTool(server, tool, args, { ...options, ...more }), options?.signal),
+      streamEvents((more) => executeTool(server, tool, args, { ...options, ...more }), options?.signal),
   };
+}
+
+/** Yields the progress of an execution as it comes, then its outcome. Ending the iteration aborts the execution. */
+export async function* streamEvents(
+  execute: (options: Required<Pick<ExecuteOptions, "signal" | "onProgress">>) => Promise<ExecutionResult>,
+  signal?: AbortSignal,
+): AsyncGenerator<ExecutionEvent, undefined, undefined> {
+  const own = new AbortController();
+  const waiting: Progress[] = [];
+  let wake: () => void = () => {};
+  let outcome: ExecutionResult | undefined;
+  const done = execute({
+    signal: signal ? AbortSignal.any([signal, own.signal]) : own.signal,
+    onProgress(progress) {
+      waiting.push(progress);
+      if (waiting.length > MAX_WAITING) waiting.shift();
+      wake();
+    },
+  }).then((result) => {
+    outcome = result;
+    wake();
+  });
+  try {
+    while (true) {
+      const next = waiting.shift();
+      if (next) yield { type: "progress", ...next };
+      else if (outcome) break;
+      else
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+    }
+    yield { type: "result", ...outcome };
+  } finally {
+    own.abort();
+    await done;
+  }
 }

@@ -2,47 +2,121 @@ import {
   type CallRequest,
   errorKinds,
   type Gateway,
-  type GatewayError,
+  GatewayError,
+  nearest,
   type SettledCall,
   type ToolResult,
 } from "../../core/mod.ts";
-import { findTool } from "../../plugins/lib/servers.ts";
-import { explainArguments } from "./argument-fault.ts";
-import { noTool } from "./not-found.ts";
+import {
+  findServerError,
+  findTool,
+  hasServer,
+  joinNames,
+  listServerTools,
+  serverNotFound,
+} from "../../plugins/lib/servers.ts";
+import { shorten } from "../../plugins/lib/text/shorten.ts";
+import { explainArgumentError } from "../shared/argument-error.ts";
 
-/** A tool, and what it is called with. */
+const MAX_SUGGESTIONS = 3;
+
+/** A tool and its arguments. */
 export interface Target {
   readonly server: string;
   readonly tool: string;
   readonly args: unknown;
 }
 
+/** A failure, in the form of the specification. */
+export interface ExecutionError {
+  readonly code: string;
+  readonly message: string;
+  readonly server: string;
+  readonly tool: string;
+}
+
 /**
- * Runs a tool and answers what it answers, unchanged. Throws the error of the call, with what helps to do
- * better: the tools that are there, or how this one is called.
+ * Runs a tool and returns its result unchanged. Throws the error of the call, with the tools that exist or the
+ * signature of this one.
  */
 export async function runTarget(
   gateway: Gateway,
-  { server, tool, args }: Target,
+  target: Target,
   request: Omit<CallRequest, "tool" | "args"> = {},
 ): Promise<ToolResult> {
+  const { server, tool, args } = target;
   const id = `${server}:${tool}`;
-  // Another tool may have the same id: one of the gateway's own, which are called as themselves.
-  if (gateway.catalog.tool(id) && !findTool(gateway, server, tool)) throw await noTool(gateway, server, tool);
+  // Another tool may have the same id: one of the gateway's own, which is called by its own name.
+  if (gateway.catalog.tool(id) && !findTool(gateway, server, tool)) {
+    throw await createToolNotFoundError(gateway, server, tool);
+  }
   const call = await gateway.run({ ...request, tool: id, args });
   if (call.ok) return call.result;
-  throw await explained(gateway, call, { server, tool, args });
+  throw await explainError(gateway, call, target);
 }
 
-async function explained(
+async function explainError(
   gateway: Gateway,
   call: SettledCall,
   { server, tool, args }: Target,
 ): Promise<GatewayError> {
   const error = call.error as GatewayError;
   if (call.stage === "resolve" && error.code === errorKinds.TOOL_NOT_FOUND.code)
-    return noTool(gateway, server, tool);
+    return createToolNotFoundError(gateway, server, tool);
   if (call.stage === "validate" && error.code === errorKinds.INVALID_ARGUMENTS.code && call.tool)
-    return explainArguments(error, call.tool, args);
+    return explainArgumentError(error, call.tool, args);
   return error;
+}
+
+/** Converts an error of the gateway. */
+export function toExecutionError(error: GatewayError, server: string, tool: string): ExecutionError {
+  return { code: error.kind.spec, message: error.message, server, tool };
+}
+
+/** Converts a result that a tool marked as an error. */
+export function toToolError({ content }: ToolResult, server: string, tool: string): ExecutionError {
+  const texts = content.flatMap((block) => (block.type === "text" ? [String(block["text"])] : []));
+  const message = texts.join("\n") || "The tool failed and did not say why.";
+  return { code: errorKinds.INTERNAL.spec, message, server, tool };
+}
+
+/** Creates the error for a missing tool: why the server has none, or similar tools. Disabled tools are not named. */
+export async function createToolNotFoundError(
+  gateway: Gateway,
+  server: string,
+  tool: string,
+): Promise<GatewayError> {
+  const start = `There is no tool "${shorten(`${server}:${tool}`, 160)}".`;
+  if (!hasServer(gateway, server)) return serverNotFound(gateway, server, `${start} `);
+  const trouble = findServerError(gateway, server);
+  if (trouble) return trouble;
+  const names = listServerTools(gateway, server).flatMap(({ name, enabled }) => (enabled ? [name] : []));
+  const suggestions = await suggestTools(gateway, server, tool, names);
+  const hint = suggestions.length > 0 ? ` Did you mean ${suggestions.join(" or ")}?` : "";
+  const all =
+    names.length > 0 ? ` The tools of "${server}" are ${joinNames(names)}.` : ` "${server}" has no tools.`;
+  return new GatewayError("TOOL_NOT_FOUND", `${start}${hint}${all}`, {
+    data: { tool: `${server}:${tool}`, server, suggestions },
+  });
+}
+
+/** Suggests names spelled alike, related tools, and the same name on another server. */
+async function suggestTools(
+  gateway: Gateway,
+  server: string,
+  tool: string,
+  names: readonly string[],
+): Promise<string[]> {
+  const alike = nearest(tool, names);
+  const words = tool.replace(/([a-z])([A-Z])/g, "$1 $2").replace(/[^\p{L}\p{N}]+/gu, " ");
+  const related = await gateway.services.search?.(words, { server, limit: MAX_SUGGESTIONS });
+  const elsewhere = gateway.catalog
+    .tools()
+    .find((other) => other.name === tool && other.enabled && other.server !== server);
+  const found = [
+    ...(alike === undefined ? [] : [alike]),
+    ...(elsewhere ? [elsewhere.id] : []),
+    ...(related?.hits ?? []).map((hit) => hit.tool.name),
+  ];
+  return [...new Set(found)].slice(0, MAX_SUGGESTIONS).map((name) => shorten(name, 80));
 }

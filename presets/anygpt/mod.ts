@@ -6,24 +6,19 @@
  */
 
 export type { ServerMetadata } from "../../plugins/lib/servers.ts";
-export { type Answers, answers } from "./answers.ts";
-export { describeTools, instructions } from "./describe.ts";
+export { type AnswersOptions, answers, type DetailsStyle } from "./answers.ts";
+export { describeAnygptTools, writeAnygptInstructions } from "./describe.ts";
 export type { ToolExample, ToolParameter } from "./details.ts";
+export { createDiscoveryEngine, type DiscoveryConfig, type DiscoveryEngine } from "./discovery-engine.ts";
 export {
-  createDiscoveryEngine,
-  type DiscoveryConfig,
-  type DiscoveryEngine,
-} from "./discovery-engine.ts";
-export {
+  createEngine,
   type Engine,
   type ExecuteOptions,
   type ExecutionEvent,
   type ExecutionResult,
-  engineOf,
-  type SearchOptions,
+  type SearchToolsOptions,
   type ToolMetadata,
 } from "./engine.ts";
-export type { ExecutionError } from "./failure.ts";
-export type { AnswersOptions, DetailsStyle } from "./options.ts";
+export type { ExecutionError } from "./execute.ts";
 export type { SearchResult } from "./pack.ts";
 export { anygpt } from "./preset.ts";

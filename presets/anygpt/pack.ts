@@ -1,7 +1,7 @@
 import { shorten } from "../../plugins/lib/text/shorten.ts";
 import { estimateTokens } from "../../plugins/lib/tokens.ts";
 
-/** A tool that fits a query, as the specification shows it. */
+/** A tool that fits a query, in the form of the specification. */
 export interface SearchResult {
   readonly server: string;
   readonly tool: string;
@@ -10,49 +10,80 @@ export interface SearchResult {
   readonly tags: readonly string[];
 }
 
-/** What a search answers with. */
-export interface SearchAnswer {
-  readonly results: readonly SearchResult[];
-  /** How many more there are than were packed. */
-  readonly more?: number;
+/** Rows that fit. */
+interface FittedRows<Row> {
+  readonly rows: readonly Row[];
+  /** Number of rows that were left out. */
+  readonly more: number;
 }
 
-/** From what is pleasant to read to what still tells tools apart. */
-const LENGTHS = [200, 140, 110, 90, 70, 55, 45, 36];
-/** What is around the results. */
+/** Lengths of summaries, from pleasant to read to just enough to tell tools apart. */
+const SUMMARY_LENGTHS = [200, 140, 110, 90, 70, 55, 45, 36];
+/** JSON around search results. */
 const FRAME = '{"results":[],"more":10}';
-/** What an estimate may be off by. */
+/** Error of the estimate. */
 const SPARE_TOKENS = 5;
+/** Lengths of descriptions in a list. */
+const ROW_LENGTHS = [160, 110, 80, 60, 44, 32];
 
-/** As many of the results as fit into so many tokens, the best first, with summaries as long as that leaves room for. */
-export function packed(results: readonly SearchResult[], tokens: number): SearchAnswer {
-  const shortest = LENGTHS.at(-1) as number;
+/** Packs as many results as fit into a number of tokens, the best first, with the longest summaries that fit. */
+export function packSearchResults(
+  all: readonly SearchResult[],
+  tokens: number,
+): { readonly results: readonly SearchResult[]; readonly more?: number } {
   const room = tokens - estimateTokens(FRAME) - SPARE_TOKENS;
-  let spent = 0;
-  let count = 0;
-  for (const result of results) {
-    spent += tokensOf(withSummary(result, shortest));
-    // The best one is shown whatever it takes: an empty answer would say that there is none.
-    if (spent > room && count > 0) break;
-    count++;
-  }
-  const chosen = results.slice(0, count);
-  for (const length of LENGTHS) {
-    const candidate = chosen.map((result) => withSummary(result, length));
-    const cost = candidate.reduce((sum, result) => sum + tokensOf(result), 0);
-    if (cost <= room || length === shortest) return answer(candidate, results.length - count);
-  }
-  return answer(chosen, results.length - count);
-}
-
-function answer(results: readonly SearchResult[], more: number): SearchAnswer {
+  const { rows: results, more } = fitRows(room, all, "summary", SUMMARY_LENGTHS);
   return more > 0 ? { results, more } : { results };
 }
 
-function withSummary(result: SearchResult, length: number): SearchResult {
-  return { ...result, summary: shorten(result.summary, length) };
+/** Fits rows into a number of tokens: as many as fit with one field at its shortest, then with the longest that fits. */
+export function fitRows<Key extends string, Row extends Readonly<Record<Key, string>>>(
+  tokens: number,
+  all: readonly Row[],
+  key: Key,
+  lengths: readonly number[] = ROW_LENGTHS,
+): FittedRows<Row> {
+  const cut = (row: Row, length: number): Row => ({ ...row, [key]: shorten(row[key], length) });
+  const count = (rows: readonly Row[]): number =>
+    rows.reduce((sum, row) => sum + estimateTokens(`${JSON.stringify(row)},`), 0);
+  let spent = 0;
+  // The first row is always in: an empty answer would mean that there is none.
+  const end = all.findIndex((row, index) => {
+    spent += count([cut(row, lengths.at(-1) ?? 0)]);
+    return spent > tokens && index > 0;
+  });
+  const kept = end === -1 ? all : all.slice(0, end);
+  let rows = kept;
+  for (const length of lengths) {
+    rows = kept.map((row) => cut(row, length));
+    if (count(rows) <= tokens) break;
+  }
+  return { rows, more: all.length - kept.length };
 }
 
-function tokensOf(result: SearchResult): number {
-  return estimateTokens(JSON.stringify(result));
+/** A string that may be cut. */
+interface Slot {
+  readonly text: string;
+  /** Characters to keep: at least the first number, then each next one while there is room. */
+  readonly lengths: readonly number[];
+}
+
+/** Shortens strings to about a number of tokens; all take their next length before any takes the one after. */
+export function fillSlots(slots: readonly Slot[], tokens: number): string[] {
+  const filled = slots.map(({ text, lengths }) => shorten(text, lengths[0] ?? 0));
+  let spent = filled.reduce((sum, text) => sum + estimateTokens(text), 0);
+  const rounds = Math.max(0, ...slots.map(({ lengths }) => lengths.length));
+  for (let round = 1; round < rounds; round++) {
+    for (const [index, { text, lengths }] of slots.entries()) {
+      const length = lengths[round];
+      const now = filled[index] as string;
+      if (length === undefined || now === text) continue;
+      const longer = shorten(text, length);
+      const cost = estimateTokens(longer) - estimateTokens(now);
+      if (spent + cost > tokens) continue;
+      filled[index] = longer;
+      spent += cost;
+    }
+  }
+  return filled;
 }

@@ -1,95 +1,90 @@
 import { type Gateway, GatewayError, nearest, type Tool } from "../../core/mod.ts";
 import type { Adapter, AuthType, Overlay } from "../../core/services/adapters.ts";
 import type { ServerStatus } from "../../core/services/servers.ts";
-import { someOf } from "../../plugins/lib/servers.ts";
-import { operationIds } from "./operation-ids.ts";
-import { optionsOf, say } from "./options-of.ts";
+import { joinNames, listServerTools } from "../../plugins/lib/servers.ts";
+import { getOperationIds } from "./operations.ts";
+import { getSettings, spellToolNames } from "./options.ts";
 import { overlays } from "./overlays.ts";
 
-/** What is known of an adapter, a REST API or an MCP server, and how it stands. */
+/** An adapter, that is a REST API or an MCP server, with its status. */
 export interface AdapterInfo extends Adapter {
   /** Its server in the catalog. */
   readonly server: string;
-  /** Whether it can be used. */
   readonly status: "operational" | "unavailable" | "needs-approval" | "needs-auth";
-  /** Why it cannot be used; not there where it can. */
+  /** Reason why it cannot be used. */
   readonly reason?: string | undefined;
 }
 
-/** Every adapter, also one that cannot be used: it must not disappear for that. */
-export function adaptersOf(gateway: Gateway): AdapterInfo[] {
+/** Lists every adapter, also those that cannot be used. */
+export function listAdapters(gateway: Gateway): AdapterInfo[] {
   const { servers, adapters } = gateway.services;
   const ids = new Set([
     ...gateway.catalog.servers().map(({ id }) => id),
     ...(adapters?.list() ?? []).map(({ id }) => id),
     ...(servers?.statuses() ?? []).map(({ name }) => name),
   ]);
-  return [...ids].map((server) => adapterInfo(gateway, server));
+  return [...ids].map((server) => getAdapter(gateway, server));
 }
 
-/** What is known of the adapter that a server is. */
-export function adapterInfo(gateway: Gateway, server: string): AdapterInfo {
-  const { servers, adapters } = gateway.services;
-  const api = adapters?.get(server);
-  const id = operationIds(gateway).adapterOf(server);
-  const told = optionsOf(gateway).overlays;
-  const overlay = { ...own(overlays, id), ...own(told, id), ...own(told, server) };
-  if (api) {
-    const said = own(told, id) ?? {};
-    const status = api.problem === undefined ? "operational" : "unavailable";
-    return { ...api, ...definedOf(said), server, status, reason: api.problem };
+/** Returns the adapter of a server. */
+export function getAdapter(gateway: Gateway, server: string): AdapterInfo {
+  const api = gateway.services.adapters?.get(server);
+  const id = getOperationIds(gateway).getAdapterId(server);
+  const configured = getSettings(gateway).overlays;
+  if (!api) {
+    const overlay = { ...getOwn(overlays, id), ...getOwn(configured, id), ...getOwn(configured, server) };
+    return describeServer(gateway, server, id, overlay);
   }
-  return ofServer(gateway, server, id, overlay, servers?.status(server));
+  // These three belong to the options of the plugin `openapi`.
+  const { commonOperations: _, envVar: __, idempotencyHeader: ___, ...rest } = getOwn(configured, id) ?? {};
+  const overlay = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined));
+  const status = api.problem === undefined ? "operational" : "unavailable";
+  return { ...api, ...overlay, server, status, reason: api.problem };
 }
 
-/** The adapter that is meant: by its id, its name, or the name of its server. Throws where there is none. */
+/** Finds an adapter by its id, its name, or the name of its server. Throws where there is none. */
 export function findAdapter(gateway: Gateway, given: string): AdapterInfo {
-  const server = operationIds(gateway).serverOf(given) ?? given;
-  const all = adaptersOf(gateway);
-  const text = given.trim().toLowerCase();
+  const server = getOperationIds(gateway).getServer(given) ?? given;
+  const all = listAdapters(gateway);
+  const wanted = given.trim().toLowerCase();
   const found =
     all.find((adapter) => adapter.server === server) ??
-    all.find(({ id, name }) => id.toLowerCase() === text || name.toLowerCase() === text);
+    all.find(({ id, name }) => id.toLowerCase() === wanted || name.toLowerCase() === wanted);
   if (found) return found;
   const ids = all.map(({ id }) => id);
   const hint = nearest(given, ids);
-  const there =
+  const existing =
     ids.length > 0
-      ? ` The adapters are ${someOf(ids)}.`
+      ? ` The adapters are ${joinNames(ids)}.`
       : " There are no adapters at all; none is configured.";
   throw new GatewayError(
     "TOOL_NOT_FOUND",
-    `There is no adapter "${given.slice(0, 80)}".${hint ? ` Did you mean "${hint}"?` : ""}${there}`,
+    `There is no adapter "${given.slice(0, 80)}".${hint ? ` Did you mean "${hint}"?` : ""}${existing}`,
     {
       data: {
         adapter: given,
         suggestions: hint ? [hint] : [],
-        suggestion: say(gateway, "Use gateway.adapters to see what there is"),
+        suggestion: spellToolNames(gateway, "Use gateway.adapters to see what there is"),
       },
     },
   );
 }
 
-/** The tools of an adapter that can be called, in the order of its document or server. */
-export function toolsOf(gateway: Gateway, { server }: Pick<AdapterInfo, "server">): readonly Tool[] {
-  if (gateway.catalog.server(server)?.builtin) return [];
-  return gateway.catalog.tools(server).filter(({ enabled }) => enabled);
+/** Lists the enabled tools of an adapter, in the order of its document or server. */
+export function listAdapterTools(gateway: Gateway, { server }: Pick<AdapterInfo, "server">): readonly Tool[] {
+  return listServerTools(gateway, server).filter(({ enabled }) => enabled);
 }
 
-function ofServer(
-  gateway: Gateway,
-  server: string,
-  id: string,
-  overlay: Overlay,
-  status: ServerStatus | undefined,
-): AdapterInfo {
-  const known = gateway.catalog.server(server);
-  const names = new Set(gateway.catalog.tools(server).map(({ name }) => name));
-  const ids = operationIds(gateway);
-  const common = (overlay.commonOperations ?? []).flatMap((given) => {
+function describeServer(gateway: Gateway, server: string, id: string, overlay: Overlay): AdapterInfo {
+  const { catalog, services } = gateway;
+  const known = catalog.server(server);
+  const status = services.servers?.status(server);
+  const ids = getOperationIds(gateway);
+  const commonOperations = (overlay.commonOperations ?? []).flatMap((given) => {
     const name = given.slice(given.indexOf(":") + 1);
-    const tool = names.has(name) ? gateway.catalog.tool(`${server}:${name}`) : ids.tools.get(`${id}:${name}`);
-    return tool ? [ids.idOf(tool)] : [];
+    const named = catalog.tool(`${server}:${name}`);
+    const tool = named?.server === server ? named : ids.tools.get(`${id}:${name}`);
+    return tool ? [ids.getId(tool)] : [];
   });
   return {
     id,
@@ -100,44 +95,69 @@ function ofServer(
     capabilities: overlay.capabilities ?? [],
     countries: overlay.countries ?? [],
     currencies: overlay.currencies ?? [],
-    authType: authOf(status),
-    envVar: bearerOf(status),
+    ...getServerAuth(status),
     documentation: overlay.documentation,
-    commonOperations: common,
+    commonOperations,
     errors: overlay.errors ?? [],
     bestPractices: overlay.bestPractices ?? [],
     webhooks: overlay.webhooks,
-    ...standingOf(status),
+    ...getAdapterStatus(status),
   };
 }
 
-/** One that is only not connected is so when it is needed. */
-function standingOf(status: ServerStatus | undefined): Pick<AdapterInfo, "status" | "reason"> {
-  if (!status) return { status: "operational" };
-  const { status: state, reason, config } = status;
-  if (state === "needs-approval" || state === "needs-auth") return { status: state, reason };
-  if (state === "error" || config.disabled) return { status: "unavailable", reason };
+/** Returns the status of an adapter. A server that is only disconnected connects when it is used. */
+function getAdapterStatus(server: ServerStatus | undefined): Pick<AdapterInfo, "status" | "reason"> {
+  if (!server) return { status: "operational" };
+  const { status, reason, config } = server;
+  if (status === "needs-approval" || status === "needs-auth") return { status, reason };
+  if (status === "error" || config.disabled) return { status: "unavailable", reason };
   return { status: "operational" };
 }
 
-function authOf(status: ServerStatus | undefined): AuthType {
+function getServerAuth(status: ServerStatus | undefined): {
+  authType: AuthType;
+  envVar?: string | undefined;
+} {
   const connection = status?.config.connection;
-  if (!connection || connection.type === "stdio") return "none";
-  if (status.status === "needs-auth" || connection.oauth) return "oauth2";
-  const names = Object.keys(connection.headers).map((name) => name.toLowerCase());
-  return connection.bearerEnv !== undefined || names.includes("authorization") ? "bearer" : "none";
+  if (!connection || connection.type === "stdio") return { authType: "none" };
+  const { bearerEnv: envVar, headers, oauth } = connection;
+  if (status.status === "needs-auth" || oauth) return { authType: "oauth2", envVar };
+  const hasHeader = Object.keys(headers).some((name) => name.toLowerCase() === "authorization");
+  return { authType: envVar !== undefined || hasHeader ? "bearer" : "none", envVar };
 }
 
-function bearerOf(status: ServerStatus | undefined): string | undefined {
-  const connection = status?.config.connection;
-  return connection && connection.type !== "stdio" ? connection.bearerEnv : undefined;
-}
-
-function own<T>(record: Readonly<Record<string, T>>, key: string): T | undefined {
+function getOwn<T>(record: Readonly<Record<string, T>>, key: string): T | undefined {
   return Object.hasOwn(record, key) ? record[key] : undefined;
 }
 
-/** What an overlay says of an API that its own options do not. */
-function definedOf({ commonOperations: _, envVar: __, idempotencyHeader: ___, ...said }: Overlay): object {
-  return Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined));
+/** Created on first use: it takes 10 ms, since Node loads its language data. */
+let regions: Intl.DisplayNames | undefined;
+
+/** Returns the English name of a country code. */
+function getCountryName(code: string): string | undefined {
+  if (!/^[A-Za-z]{2}$/.test(code)) return undefined;
+  regions ??= new Intl.DisplayNames(["en"], { type: "region", fallback: "none" });
+  return regions.of(code.toUpperCase());
+}
+
+/** Whether an adapter lists a country, by its code or its English name. */
+export function hasCountry({ countries }: Pick<AdapterInfo, "countries">, country: string): boolean {
+  const wanted = country.trim().toLowerCase();
+  return countries.some(
+    (code) => code.toLowerCase() === wanted || getCountryName(code)?.toLowerCase() === wanted,
+  );
+}
+
+/** Whether an adapter lists a capability, however its words are joined: `card_payments` is `card payments`. */
+export function hasCapability({ capabilities }: Pick<AdapterInfo, "capabilities">, wanted: string): boolean {
+  const join = (words: string): string => words.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "");
+  const key = join(wanted);
+  return key !== "" && capabilities.some((capability) => join(capability).includes(key));
+}
+
+/** Lists the words by which an adapter is found besides its operations. */
+export function listLabels(adapter: AdapterInfo): readonly string[] {
+  const { id, name, category, capabilities, countries, currencies } = adapter;
+  const countryNames = countries.flatMap((code) => getCountryName(code) ?? []);
+  return [id, name, category, ...capabilities, ...countryNames, ...currencies];
 }

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../core/mod.ts";
 
-/** What is told of an idea that belongs to the gateway itself, by section. */
-export interface Concept {
+/** Documentation of a concept of the gateway. */
+export interface GatewayConcept {
   readonly name: string;
   readonly description: string;
   readonly examples?: readonly JsonObject[];
@@ -40,8 +40,8 @@ const confirmationErrors = [
   },
 ];
 
-/** What is told of the ideas of the gateway, by topic. It is about this gateway and no second documentation. */
-export const concepts: Readonly<Record<string, Concept>> = {
+/** Concepts of the gateway by topic. */
+export const concepts: Readonly<Record<string, GatewayConcept>> = {
   idempotency: {
     name: "Idempotency",
     description:
@@ -138,14 +138,13 @@ export const concepts: Readonly<Record<string, Concept>> = {
   },
 };
 
-/** The topic that is meant, however its words are joined. */
-export function conceptOf(topic: string): Concept | undefined {
+/** Finds a concept by its topic, however its words are joined. */
+export function findConcept(topic: string): GatewayConcept | undefined {
   const key = topic
     .trim()
     .toLowerCase()
     .replace(/[\s-]+/g, "_");
-  const found = Object.keys(concepts).find((name) =>
-    [name, `${name}s`, name.replace(/s$/, "")].includes(key),
-  );
-  return found === undefined ? undefined : concepts[found];
+  const [, found] =
+    Object.entries(concepts).find(([name]) => [name, `${name}s`, name.replace(/s$/, "")].includes(key)) ?? [];
+  return found;
 }

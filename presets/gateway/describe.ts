@@ -1,71 +1,71 @@
 import { type Exposure, type Gateway, isJsonObject, type JsonObject, type Tool } from "../../core/mod.ts";
-import { someOf } from "../../plugins/lib/servers.ts";
-import { shownNames } from "../../plugins/lib/tool-names.ts";
-import { adaptersOf, toolsOf } from "./adapter-info.ts";
-import { CATEGORIES } from "./adapters.ts";
-import { ID_PATTERN, operationIds } from "./operation-ids.ts";
-import { optionsOf, say } from "./options-of.ts";
-import { liveOperations } from "./registry.ts";
+import { joinNames } from "../../plugins/lib/servers.ts";
+import { assignNames } from "../../plugins/lib/tool-names.ts";
+import { listAdapters, listAdapterTools } from "./adapter-info.ts";
+import { getOperationIds, ID_PATTERN, listLiveOperations } from "./operations.ts";
+import { getSettings, spellToolNames } from "./options.ts";
 
 const INSTRUCTION_TOKENS = 100;
+/** Categories that the specification names. */
+const CATEGORIES = ["payments", "infrastructure", "analytics", "storage", "communication"];
 
-/** The tools that an agent sees: the five, called as its client can call them, or every operation. */
-export function describeTools(gateway: Gateway, exposure: Exposure = "meta"): readonly Tool[] {
-  const { mode, defaultLimit } = optionsOf(gateway);
-  if (exposure === "both" && mode !== "full") {
-    return [...describeTools(gateway), ...describeTools(gateway, "tools")];
-  }
-  if (mode === "full" || exposure === "tools") {
-    const live = [...liveOperations(gateway).values()];
-    const { adapterOf } = operationIds(gateway);
-    const names = shownNames(live.map(({ server, name }) => ({ server: adapterOf(server), name })));
-    return live.map((tool, index) => ({
-      ...tool,
-      name: names[index] as string,
-      inputSchema: listable(tool.inputSchema),
-    }));
-  }
-  return gateway.tools.map((tool) => {
-    const changes: Readonly<Record<string, JsonObject>> = {
-      "gateway.intent": { limit: { default: defaultLimit } },
-      "gateway.execute": { tool_id: { pattern: ID_PATTERN } },
-      "gateway.adapters": { category: { enum: categoriesOf(gateway) } },
-    };
-    return {
-      ...tool,
-      name: say(gateway, tool.name),
-      description: say(gateway, tool.description ?? ""),
-      inputSchema: withChanges(tool.inputSchema, changes[tool.name] ?? {}),
-    };
-  });
+/** Lists the tools for an agent: the five, named as its client can call them, or every operation. */
+export function describeGatewayTools(gateway: Gateway, exposure: Exposure = "meta"): readonly Tool[] {
+  const { mode } = getSettings(gateway);
+  if (mode === "full" || exposure === "tools") return describeOperations(gateway);
+  const own = describeMetaTools(gateway);
+  return exposure === "both" ? [...own, ...describeOperations(gateway)] : own;
 }
 
-/** What an agent is told of the gateway when it connects. */
-export function instructions(gateway: Gateway, exposure: Exposure = "meta"): string {
-  const adapters = adaptersOf(gateway);
-  const counts = adapters.map((adapter) => ({ id: adapter.id, tools: toolsOf(gateway, adapter).length }));
-  const total = counts.reduce((sum, { tools }) => sum + tools, 0);
+function describeOperations(gateway: Gateway): readonly Tool[] {
+  const tools = [...listLiveOperations(gateway).values()];
+  const { getAdapterId } = getOperationIds(gateway);
+  const names = assignNames(tools.map(({ server, name }) => ({ server: getAdapterId(server), name })));
+  return tools.map((tool, index) => ({
+    ...tool,
+    name: names[index] as string,
+    inputSchema: toListedSchema(tool.inputSchema),
+  }));
+}
+
+function describeMetaTools(gateway: Gateway): readonly Tool[] {
+  const own = listAdapters(gateway).map(({ category }) => category);
+  const changes: Readonly<Record<string, JsonObject>> = {
+    "gateway.intent": { limit: { default: getSettings(gateway).defaultLimit } },
+    "gateway.execute": { tool_id: { pattern: ID_PATTERN } },
+    "gateway.adapters": { category: { enum: [...new Set([...CATEGORIES, ...own.sort()]), "all"] } },
+  };
+  return gateway.tools.map((tool) => ({
+    ...tool,
+    name: spellToolNames(gateway, tool.name),
+    description: spellToolNames(gateway, tool.description ?? ""),
+    inputSchema: changeProperties(tool.inputSchema, changes[tool.name] ?? {}),
+  }));
+}
+
+/** Writes the server instructions. */
+export function writeGatewayInstructions(gateway: Gateway, exposure: Exposure = "meta"): string {
+  const adapters = listAdapters(gateway);
   if (adapters.length === 0) return "No adapter is configured yet.";
+  const counts = adapters.map((adapter) => ({
+    id: adapter.id,
+    tools: listAdapterTools(gateway, adapter).length,
+  }));
+  const total = counts.reduce((sum, { tools }) => sum + tools, 0);
   const names = counts
     .toSorted((a, b) => b.tools - a.tools || (a.id < b.id ? -1 : 1))
     .map(({ id, tools }) => `${id} (${tools})`);
-  const offer = `${total} operations of ${adapters.length} adapters can be used here: ${someOf(names, INSTRUCTION_TOKENS)}.`;
-  if (optionsOf(gateway).mode === "full" || exposure !== "meta") return offer;
-  return say(
+  const offer = `${total} operations of ${adapters.length} adapters can be used here: ${joinNames(names, INSTRUCTION_TOKENS)}.`;
+  if (getSettings(gateway).mode === "full" || exposure !== "meta") return offer;
+  return spellToolNames(
     gateway,
     `${offer} They are not listed one by one. Describe your task to gateway.intent, then call gateway.execute with the tool_id it gives. ` +
       "High-risk operations need options.idempotency_key, destructive ones options.confirmed.",
   );
 }
 
-function categoriesOf(gateway: Gateway): string[] {
-  const own = adaptersOf(gateway).map(({ category }) => category);
-  return [...new Set([...CATEGORIES, ...own.sort()]), "all"];
-}
-
-/** A client that finds one schema that is none in a list takes none of it, so that what is no schema is left out. */
-function listable(schema: JsonObject): JsonObject {
-  const { properties, required, ...rest } = schema;
+/** Removes invalid parts of a schema: a client that finds one invalid schema in a list refuses the list. */
+function toListedSchema({ properties, required, ...rest }: JsonObject): JsonObject {
   const own = isJsonObject(properties)
     ? Object.entries(properties).map(([name, property]) => [name, isJsonObject(property) ? property : {}])
     : [];
@@ -77,7 +77,7 @@ function listable(schema: JsonObject): JsonObject {
   };
 }
 
-function withChanges(schema: JsonObject, changes: JsonObject): JsonObject {
+function changeProperties(schema: JsonObject, changes: JsonObject): JsonObject {
   const properties = isJsonObject(schema["properties"]) ? schema["properties"] : {};
   const changed = Object.entries(properties).map(([name, property]) => {
     const change = changes[name];

@@ -1,45 +1,49 @@
-import { type Catalog, definePlugin, type Gateway, type PluginFactory, type Tool } from "../../core/mod.ts";
+import { definePlugin, type Gateway } from "../../core/mod.ts";
 import { requestMeta } from "../../core/services/policy.ts";
+import type { Search } from "../../core/services/search.ts";
 import { answerDryRun } from "../../plugins/guard/mod.ts";
-import { createFind, type Find } from "./find.ts";
-import { type DiscoveryOptions, discoveryOptions, withEnvironment } from "./options.ts";
+import { followCatalog } from "../../plugins/lib/tool-index.ts";
+import { getSearch } from "../shared/meta-tools.ts";
+import { getAdapter, listLabels } from "./adapter-info.ts";
+import { createIntentRanker } from "./intent-ranker.ts";
+import { applyEnvironment, discoveryOptions, getSettings, setDiscovery } from "./options.ts";
 import { createRestRoutes } from "./rest.ts";
 
-/** What the five tools need to know. */
-export interface Discovery {
-  readonly options: Required<DiscoveryOptions>;
-  readonly find: Find;
-}
-
-/** By the catalog of a gateway: each plugin sees the gateway through an object of its own. */
-const byCatalog = new WeakMap<Catalog, Discovery>();
-
-/** The options and the search of the five tools, where the plugin `discovery` is there. */
-export function discoveryOf({ catalog }: Pick<Gateway, "catalog">): Discovery | undefined {
-  return byCatalog.get(catalog);
-}
-
-/** Says how the five tools of the gateway answer. */
-export const discovery: PluginFactory<
-  "discovery",
-  DiscoveryOptions,
-  Required<DiscoveryOptions>
-> = definePlugin({
+/** Configures the five tools of the gateway and serves operations over REST. */
+export const discovery = definePlugin({
   name: "discovery",
   uses: ["search?", "servers?", "adapters?", "results?", "rates?", "approvals?"],
   keys: ["discovery"],
   options: discoveryOptions,
-  setup(gateway, given) {
-    byCatalog.set(gateway.catalog, { options: withEnvironment(given), find: createFind(gateway) });
+  setup(gateway, settings) {
+    setDiscovery(gateway, { settings: applyEnvironment(settings), search: createSearch(gateway) });
     for (const [path, route] of Object.entries(createRestRoutes(gateway))) {
       gateway.register("route", path, route);
     }
     return {
-      // The guard shows it first, where it is on. Where it is off, a call that is only to be shown is still not made.
-      execute: (call, next) => {
-        const isShown = call.meta[requestMeta.dryRun] === true && call.tool && !call.tool.builtin;
-        return isShown ? answerDryRun(call, call.tool as Tool, next) : next();
+      // The guard answers dry runs first, where it is on. Without the guard, a dry run must not make the call either.
+      execute(call, next) {
+        const { tool } = call;
+        const isDryRun = call.meta[requestMeta.dryRun] === true;
+        return isDryRun && tool && !tool.builtin ? answerDryRun(call, tool, next) : next();
       },
     };
   },
 });
+
+/** Creates a search by the ranking of the specification. It reads changes of the catalog when it is next used. */
+function createSearch(gateway: Gateway): Search {
+  const labels = new Map<string, readonly string[]>();
+  const ranker = createIntentRanker({ getLabels: ({ server }) => labels.get(server) ?? [] });
+  const update = followCatalog(gateway.catalog, {
+    update(server, tools) {
+      if (tools.length > 0) labels.set(server, listLabels(getAdapter(gateway, server)));
+      ranker.update(server, tools);
+    },
+  });
+  return async (query, options) => {
+    if (getSettings(gateway).ranking === "search") return getSearch(gateway)(query, options);
+    update();
+    return ranker.rank(query, options);
+  };
+}

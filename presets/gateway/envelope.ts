@@ -7,39 +7,39 @@ import type {
   ToolResult,
 } from "../../core/mod.ts";
 import { getPolicy } from "../../core/services/policy.ts";
-import { dataOf } from "./data-of.ts";
-import { errorOf, ownErrorOf } from "./failure.ts";
-import { operationIds } from "./operation-ids.ts";
-import { categoryOf, isIdempotent } from "./policy-of.ts";
+import { describeError, describeToolError } from "./failure.ts";
+import { getCategory, getOperationIds, isIdempotent } from "./operations.ts";
 
-/** What is answered to whoever had an operation executed. */
+/** Answer to the execution of an operation. */
 export interface Envelope {
-  /** The answer as JSON. It is put together as text, so that data is passed on with every digit it came with. */
+  /** The answer as JSON, assembled as a string so that data keeps every digit. */
   readonly json: string;
-  /** What the operation answered besides data. */
+  /** Content of the result that is not data. */
   readonly rest: readonly ContentBlock[];
   readonly isError: boolean;
   readonly meta: JsonObject | undefined;
 }
 
-/** The answer to an execution that is over, under the id by which it was asked for. */
-export function envelopeOf(
+/** Numbers that parsing would change: too many digits, or too large. */
+const UNSAFE_NUMBER = /\d{16}|\d[eE][+-]?\d{3}/;
+
+/** Wraps the outcome of a call, under the id that the caller gave. */
+export function createEnvelope(
   gateway: Gateway,
   call: SettledCall,
   { id, error = call.error }: { readonly id: string; readonly error?: GatewayError | undefined },
 ): Envelope {
   const head = { tool_id: id, execution_time_ms: Math.round(call.durationMs) };
-  const meta = metaOf(gateway, call, id);
+  const meta = describeCall(gateway, call, id);
   if (error || !call.ok) {
-    const failure = error ?? (call.error as GatewayError);
-    const body = { success: false, ...head, error: errorOf(gateway, failure, call.tool), meta };
-    return { json: JSON.stringify(body), rest: [], isError: true, meta: undefined };
+    const failure = describeError(gateway, error ?? (call.error as GatewayError), call.tool);
+    return toErrorEnvelope({ ...head, error: failure, meta });
   }
   const { result } = call;
-  const { json: data, rest } = dataOf(result);
+  const { json: data, rest } = readResultData(result);
   const isError = result.isError === true;
-  const error_ = isError ? { error: ownErrorOf(gateway, result, call.tool) } : {};
-  const start = JSON.stringify({ success: !isError, ...head, ...error_ }).slice(0, -1);
+  const failure = isError && { error: describeToolError(gateway, result, call.tool) };
+  const start = JSON.stringify({ success: !isError, ...head, ...failure }).slice(0, -1);
   return {
     json: `${start},"data":${data},"meta":${JSON.stringify(meta)}}`,
     rest,
@@ -48,14 +48,13 @@ export function envelopeOf(
   };
 }
 
-/** An answer that never came to an execution. */
-export function refusal(gateway: Gateway, id: string, error: GatewayError): Envelope {
-  const body = { success: false, tool_id: id, error: errorOf(gateway, error, undefined) };
-  return { json: JSON.stringify(body), rest: [], isError: true, meta: undefined };
+/** Wraps the failure of a call that was never made. */
+export function toErrorEnvelope(body: JsonObject): Envelope {
+  return { json: JSON.stringify({ success: false, ...body }), rest: [], isError: true, meta: undefined };
 }
 
-/** The same as an agent is answered: what is not data follows it, each as it is. */
-export function resultOf({ json, rest, isError, meta }: Envelope): ToolResult {
+/** Converts an answer to a tool result: content that is not data follows the JSON. */
+export function fromEnvelope({ json, rest, isError, meta }: Envelope): ToolResult {
   return {
     content: [{ type: "text", text: json }, ...rest],
     ...(isError && { isError }),
@@ -63,11 +62,15 @@ export function resultOf({ json, rest, isError, meta }: Envelope): ToolResult {
   };
 }
 
-function metaOf(gateway: Gateway, { tool, id, startedAt, via }: SettledCall, toolId: string): JsonObject {
+function describeCall(
+  gateway: Gateway,
+  { tool, id, startedAt, via }: SettledCall,
+  toolId: string,
+): JsonObject {
   const colon = toolId.indexOf(":");
   const policy = tool && !tool.builtin ? getPolicy(tool) : undefined;
   return {
-    adapter: tool ? operationIds(gateway).adapterOf(tool.server) : toolId.slice(0, colon),
+    adapter: tool ? getOperationIds(gateway).getAdapterId(tool.server) : toolId.slice(0, colon),
     tool: toolId.slice(colon + 1),
     request_id: id,
     timestamp: new Date(startedAt).toISOString(),
@@ -78,8 +81,42 @@ function metaOf(gateway: Gateway, { tool, id, startedAt, via }: SettledCall, too
           risk_level: policy.riskLevel,
           idempotent: isIdempotent(tool),
           reversible: policy.reversible,
-          category: tool.policy ? policy.category : categoryOf(tool),
+          category: tool.policy ? policy.category : getCategory(tool),
         },
       }),
   };
+}
+
+/** Reads the data of a result: its structured content, else its text, parsed where it is JSON. */
+export function readResultData({ content, structuredContent }: ToolResult) {
+  const isText = (block: ContentBlock): boolean => block.type === "text" && typeof block["text"] === "string";
+  if (structuredContent !== undefined) {
+    const json = JSON.stringify(structuredContent) ?? "null";
+    // The protocol wants structured content repeated as text, which has every digit.
+    const same = content.find((block) => isText(block) && parseText(String(block["text"]))?.compact === json);
+    return {
+      json: same ? (parseText(String(same["text"]))?.exact ?? json) : json,
+      rest: content.filter((block) => block !== same),
+    };
+  }
+  const texts = content.filter(isText).map((block) => String(block["text"]));
+  const rest = content.filter((block) => !isText(block));
+  const values = texts.map((text) => parseText(text)?.exact ?? JSON.stringify(text));
+  return {
+    json: values.length > 1 ? `[${values.join(",")}]` : (values[0] ?? "null"),
+    /** Images, audio, resources and the like, unchanged: within JSON they would be strings of no use. */
+    rest,
+  };
+}
+
+/** Parses an object or a list: in compact form, and with its numbers as they were. */
+function parseText(text: string): { readonly compact: string; readonly exact: string } | undefined {
+  const trimmed = text.trim();
+  if (!/^[{[]/.test(trimmed)) return undefined;
+  try {
+    const compact = JSON.stringify(JSON.parse(trimmed));
+    return { compact, exact: UNSAFE_NUMBER.test(trimmed) ? trimmed : compact };
+  } catch {
+    return undefined;
+  }
 }

@@ -10,13 +10,13 @@ import {
 import { httpStatusMeta } from "../../core/services/adapters.ts";
 import { getPolicy, requestMeta } from "../../core/services/policy.ts";
 import { shorten } from "../../plugins/lib/text/shorten.ts";
-import { adapterInfo } from "./adapter-info.ts";
-import { say } from "./options-of.ts";
+import { getAdapter } from "./adapter-info.ts";
+import { spellToolNames } from "./options.ts";
 
-/** The code of a failure that is the operation's own. */
+/** The code of a result that the operation marked as an error. */
 export const TOOL_ERROR = "TOOL_ERROR";
 
-/** What can be done about a failure, where it does not say so itself. */
+/** Suggestions by error code, for errors that have none. */
 const suggestions: Readonly<Record<string, string>> = {
   TOOL_NOT_FOUND: "Use gateway.intent to find the right tool_id",
   INVALID_ARGUMENTS: "Correct params; gateway.intent with the tool_id gives the full schema",
@@ -34,9 +34,9 @@ const suggestions: Readonly<Record<string, string>> = {
 };
 const MAX_MESSAGE = 500;
 
-/** A failure of the gateway, in the words of the specification. */
-export function errorOf(gateway: Gateway, error: GatewayError, tool: Tool | undefined): JsonObject {
-  // What is said of it elsewhere in the answer, or is only for those who write the metadata of a request.
+/** Describes an error of the gateway, in the terms of the specification. */
+export function describeError(gateway: Gateway, error: GatewayError, tool: Tool | undefined): JsonObject {
+  // The unused ones are elsewhere in the answer, or only for callers that write the metadata of a request.
   const {
     suggestion,
     risk_level,
@@ -46,80 +46,79 @@ export function errorOf(gateway: Gateway, error: GatewayError, tool: Tool | unde
     meta_key: ____,
     ...details
   } = error.data;
-  const known = typeof suggestion === "string" ? inOptions(suggestion) : suggestionFor(error, tool);
+  // A suggestion for the metadata of a request, in the terms of `gateway.execute`.
+  const known =
+    typeof suggestion === "string"
+      ? suggestion.replace(`"${requestMeta.confirmation}"`, "options.confirmation")
+      : suggest(error, tool);
   return {
     code: error.code,
     message: error.message,
     ...((tool && !tool.builtin) || risk_level !== undefined
       ? { risk_level: risk_level ?? (tool && getPolicy(tool).riskLevel) }
       : {}),
-    suggestion: say(gateway, known),
-    retryable: error.kind.retry && !mayBeDone(error, tool),
+    suggestion: spellToolNames(gateway, known),
+    // A call that was not waited for may have been done: it must not be repeated.
+    retryable: error.kind.retry && (!wasAbandoned(error) || tool === undefined || isHarmless(tool)),
     ...(Object.keys(details).length > 0 && { details }),
   };
 }
 
-/** Whether a call that nobody waited for to its end may have changed something: then it is not to be repeated. */
-function mayBeDone({ code }: GatewayError, tool: Tool | undefined): boolean {
-  const isLeft = code === errorKinds.TIMEOUT.code || code === errorKinds.CANCELLED.code;
-  return isLeft && tool !== undefined && getPolicy(tool).riskLevel !== "low";
-}
-
-/** A suggestion for the metadata of a request, in the words of whoever calls by `gateway.execute`. */
-function inOptions(suggestion: string): string {
-  return suggestion.replace(`"${requestMeta.confirmation}"`, "options.confirmation");
-}
-
-/** A failure that the operation itself tells of, with what is known of it. */
-export function ownErrorOf(gateway: Gateway, result: ToolResult, tool: Tool | undefined): JsonObject {
+/** Describes a result that the operation marked as an error. */
+export function describeToolError(gateway: Gateway, result: ToolResult, tool: Tool | undefined): JsonObject {
   const status = result._meta?.[httpStatusMeta];
   const text = result.content.find(({ type }) => type === "text")?.["text"];
-  const known = tool && knownError(gateway, tool, result, status);
+  const known = tool && findKnownError(gateway, tool, result, status);
   return {
     code: TOOL_ERROR,
     message: shorten(String(text ?? "The operation failed and did not say why."), MAX_MESSAGE),
     ...(tool && { risk_level: getPolicy(tool).riskLevel }),
     ...(typeof status === "number" && { status }),
     ...(known?.meaning && { meaning: known.meaning }),
-    suggestion: known?.fix ?? say(gateway, "Read data for what went wrong, and correct params accordingly"),
-    retryable:
-      typeof status === "number" &&
-      status >= 500 &&
-      tool !== undefined &&
-      getPolicy(tool).riskLevel === "low",
+    suggestion:
+      known?.fix ?? spellToolNames(gateway, "Read data for what went wrong, and correct params accordingly"),
+    retryable: typeof status === "number" && status >= 500 && isHarmless(tool),
   };
 }
 
-function suggestionFor({ code, kind }: GatewayError, tool: Tool | undefined): string {
-  const known = Object.hasOwn(suggestions, code) ? suggestions[code] : undefined;
-  if (known !== undefined) return known;
-  const isHarmless = tool !== undefined && getPolicy(tool).riskLevel === "low";
-  if (!isHarmless && (code === "TIMEOUT" || code === "CANCELLED")) {
-    return "It may have been done all the same: check before it is repeated, and repeat it only with the same options.idempotency_key";
-  }
-  return kind.retry ? "Try again" : 'See gateway.reference with topic "errors"';
+function wasAbandoned({ code }: GatewayError): boolean {
+  return code === errorKinds.TIMEOUT.code || code === errorKinds.CANCELLED.code;
 }
 
-/** What the adapter or its document says of an error: by its own code, else by its HTTP status. */
-function knownError(
+function isHarmless(tool: Tool | undefined): boolean {
+  return tool !== undefined && getPolicy(tool).riskLevel === "low";
+}
+
+function suggest(error: GatewayError, tool: Tool | undefined): string {
+  const known = Object.hasOwn(suggestions, error.code) ? suggestions[error.code] : undefined;
+  if (known !== undefined) return known;
+  if (!isHarmless(tool) && wasAbandoned(error)) {
+    return "It may have been done all the same: check before it is repeated, and repeat it only with the same options.idempotency_key";
+  }
+  return error.kind.retry ? "Try again" : 'See gateway.reference with topic "errors"';
+}
+
+/** Finds what the adapter or its document documents about an error: by its own code, else by its HTTP status. */
+function findKnownError(
   gateway: Gateway,
   tool: Tool,
   { structuredContent }: ToolResult,
   status: unknown,
 ): { readonly meaning?: string; readonly fix?: string } | undefined {
-  const codes = new Set(codesIn(structuredContent, 0).map((code) => code.toLowerCase()));
-  const own = adapterInfo(gateway, tool.server).errors.find(({ code }) => codes.has(code.toLowerCase()));
+  const codes = new Set(findCodes(structuredContent, 0).map((code) => code.toLowerCase()));
+  const own = getAdapter(gateway, tool.server).errors.find(({ code }) => codes.has(code.toLowerCase()));
   if (own) return own;
-  const { errors = [] } = tool.operation ?? {};
-  const told = errors.find((error) => error.status === String(status));
-  return told && { meaning: told.meaning };
+  const documented = tool.operation?.errors.find((error) => error.status === String(status));
+  return documented && { meaning: documented.meaning };
 }
 
-/** Where APIs write which error it is. */
-function codesIn(value: unknown, depth: number): string[] {
+/** Finds error codes where APIs write them. */
+function findCodes(value: unknown, depth: number): string[] {
   if (!isJsonObject(value) || depth > 3) return [];
   return ["code", "type", "error", "body", "errors"].flatMap((key) => {
     const inner = value[key];
-    return typeof inner === "string" ? [inner] : codesIn(Array.isArray(inner) ? inner[0] : inner, depth + 1);
+    return typeof inner === "string"
+      ? [inner]
+      : findCodes(Array.isArray(inner) ? inner[0] : inner, depth + 1);
   });
 }

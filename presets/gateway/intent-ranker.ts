@@ -1,13 +1,13 @@
 import type { Tool } from "../../core/mod.ts";
 import type { Hit, MatchedTerm, Ranker } from "../../core/services/search.ts";
-import { createNames, naming } from "../../plugins/lib/text/names.ts";
-import { forEachWord, stopWords, termOf } from "../../plugins/lib/text/text.ts";
+import { forEachWord, stem, stopWords } from "../../plugins/lib/text/words.ts";
+import { createNameIndex, naming } from "../../plugins/lib/tool-index.ts";
 
-/** What it counts to find a word of the query in a part of a tool. */
+/** Weight of a word of the query by the part of the tool it is found in. */
 const credits = { name: 1, tag: 0.8, description: 0.6, adapter: 0.5 } as const;
-/** How much of the score depends on how much of its name was asked for. */
+/** Share of the score that depends on how much of the name the query has. */
 const NAME_SHARE = 0.15;
-/** What a tool gets that the query names; words alone never come up to it. */
+/** Score of a tool that the query names; words alone score less. */
 const named: Readonly<Record<number, number>> = {
   [naming.exact]: 1,
   [naming.alike]: 0.99,
@@ -15,7 +15,7 @@ const named: Readonly<Record<number, number>> = {
 };
 const MOST_BY_WORDS = 0.97;
 
-/** A query is read so far, and no further. */
+/** Limits of what is read of queries and descriptions. */
 const MAX_CHARACTERS = 4_000;
 const MAX_TERMS = 64;
 const MAX_DESCRIPTION = 2_000;
@@ -24,25 +24,25 @@ type Part = keyof typeof credits;
 
 interface Entry {
   readonly tool: Tool;
-  /** The best part in which each word stands. */
+  /** The heaviest part with each word. */
   readonly parts: ReadonlyMap<string, Part>;
   readonly name: ReadonlySet<string>;
 }
 
-/** What {@link intentRanker} is given. */
+/** Options of {@link createIntentRanker}. */
 export interface IntentRankerOptions {
-  /** What else a tool is labelled with: what is known of its adapter. */
-  readonly labelsOf?: (tool: Tool) => readonly string[];
+  /** Returns further labels of a tool, such as facts about its adapter. */
+  readonly getLabels?: (tool: Tool) => readonly string[];
 }
 
 /**
- * Ranks without guessing, as the hardened specification wants it: a tool that is named comes first, then those that
- * have the words of the query in their names, tags and descriptions. The score is the share of the query that was
- * found, rare words counting up to twice as much as common ones.
+ * Creates the ranker of the hardened specification, which does not guess: a tool that is named comes first, then those
+ * that have the words of the query in their names, tags and descriptions. The score is the share of the query that was
+ * found; rare words count up to twice as much as common ones.
  */
-export function intentRanker({ labelsOf = () => [] }: IntentRankerOptions = {}): Ranker {
+export function createIntentRanker({ getLabels = () => [] }: IntentRankerOptions = {}): Ranker {
   const servers = new Map<string, readonly Entry[]>();
-  const names = createNames();
+  const names = createNameIndex();
   const uses = new Map<string, number>();
   let size = 0;
 
@@ -56,7 +56,7 @@ export function intentRanker({ labelsOf = () => [] }: IntentRankerOptions = {}):
       }
     }
   };
-  const weightOf = (term: string): number => {
+  const getWeight = (term: string): number => {
     const used = uses.get(term);
     return used === undefined || size < 2 ? 1 : 1 + Math.log(size / used) / Math.log(size);
   };
@@ -66,34 +66,32 @@ export function intentRanker({ labelsOf = () => [] }: IntentRankerOptions = {}):
     update(server, tools) {
       const old = servers.get(server) ?? [];
       count(old, -1);
-      names.remove(
-        server,
-        old.map(({ tool }) => tool),
-      );
+      const oldTools = old.map(({ tool }) => tool);
+      names.remove(server, oldTools);
       servers.delete(server);
       if (tools.length === 0) return;
-      const entries = tools.map((tool) => entryOf(tool, labelsOf(tool)));
+      const entries = tools.map((tool) => toEntry(tool, getLabels(tool)));
       servers.set(server, entries);
       names.add(server, tools);
       count(entries, 1);
     },
     rank(query, { server, limit = 10, explain = false } = {}) {
-      const asked = termsOf(query);
-      const weights = new Map([...asked.keys()].map((term) => [term, weightOf(term)]));
+      const asked = parseTerms(query);
+      const weights = new Map([...asked.keys()].map((term) => [term, getWeight(term)]));
       const whole = [...weights.values()].reduce((sum, weight) => sum + weight, 0);
       const byName = names.named(query);
       const hits: Hit[] = [];
       const searched = server === undefined ? [...servers.values()].flat() : (servers.get(server) ?? []);
       for (const entry of searched) {
-        const { share, terms } = matchOf(entry, asked, weights, whole, explain);
-        const byItsName = named[byName.get(entry.tool) ?? naming.none];
-        const relevance = byItsName ?? share;
+        const { share, terms } = matchEntry(entry, asked, weights, whole, explain);
+        const nameScore = named[byName.get(entry.tool) ?? naming.none];
+        const relevance = nameScore ?? share;
         if (relevance <= 0) continue;
         hits.push({
           tool: entry.tool,
           relevance,
           ...(explain && {
-            why: { scores: { [byItsName === undefined ? "intent" : "named"]: relevance }, terms },
+            why: { scores: { [nameScore === undefined ? "intent" : "named"]: relevance }, terms },
           }),
         });
       }
@@ -103,7 +101,7 @@ export function intentRanker({ labelsOf = () => [] }: IntentRankerOptions = {}):
   };
 }
 
-function matchOf(
+function matchEntry(
   { parts, name }: Entry,
   asked: ReadonlyMap<string, string>,
   weights: ReadonlyMap<string, number>,
@@ -128,22 +126,22 @@ function matchOf(
   };
 }
 
-/** The words of a query that tell anything, each by the form in which it is looked up. */
-export function termsOf(query: string): ReadonlyMap<string, string> {
-  const telling = new Map<string, string>();
+/** Parses the significant words of a query, by the form in which they are looked up. */
+export function parseTerms(query: string): ReadonlyMap<string, string> {
+  const significant = new Map<string, string>();
   const fillers = new Map<string, string>();
   forEachWord(query.slice(0, MAX_CHARACTERS), (word) => {
-    const terms = stopWords.has(word) ? fillers : telling;
-    if (terms.size < MAX_TERMS && !terms.has(termOf(word))) terms.set(termOf(word), word);
+    const terms = stopWords.has(word) ? fillers : significant;
+    if (terms.size < MAX_TERMS && !terms.has(stem(word))) terms.set(stem(word), word);
   });
-  return telling.size > 0 ? telling : fillers;
+  return significant.size > 0 ? significant : fillers;
 }
 
-function entryOf(tool: Tool, labels: readonly string[]): Entry {
+function toEntry(tool: Tool, labels: readonly string[]): Entry {
   const parts = new Map<string, Part>();
   const put = (text: string, part: Part): void =>
     forEachWord(text, (word) => {
-      const term = termOf(word);
+      const term = stem(word);
       const before = parts.get(term);
       if (before === undefined || credits[before] < credits[part]) parts.set(term, part);
     });

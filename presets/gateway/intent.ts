@@ -6,28 +6,22 @@ import {
   type MetaTool,
   type Tool,
 } from "../../core/mod.ts";
-import { summaryOf } from "../../plugins/lib/text/shorten.ts";
-import type { Hit } from "../../plugins/search/mod.ts";
-import { jsonResult } from "../_answers.ts";
-import { firstListing, pendingServers } from "../anygpt/servers.ts";
-import { type AdapterInfo, adapterInfo, findAdapter } from "./adapter-info.ts";
-import { discoveryOf } from "./discovery.ts";
-import type { IntentContext } from "./facts.ts";
-import { findOperation } from "./find-operation.ts";
-import { missingInputs, nextStep } from "./guidance.ts";
-import { operationIds } from "./operation-ids.ts";
-import { optionsOf, say } from "./options-of.ts";
-import { readyToExecute } from "./ready.ts";
-import { INTENT_DISABLED } from "./registry-errors.ts";
-import { operationRegistryOf } from "./registry-plugin.ts";
-import { interpreted, type Weighed, weigh } from "./why.ts";
+import { summarize } from "../../plugins/lib/text/shorten.ts";
+import { listPendingServers, toJsonResult, waitForFirstListing } from "../shared/meta-tools.ts";
+import { type AdapterInfo, findAdapter, getAdapter } from "./adapter-info.ts";
+import { parseTerms } from "./intent-ranker.ts";
+import { findOperation, getOperationIds } from "./operations.ts";
+import { getDiscovery, getSettings, spellToolNames } from "./options.ts";
+import { describeExecution, describeNextStep, listMissingInputs } from "./ready.ts";
+import { INTENT_DISABLED, listRegistryFaults } from "./registry-plugin.ts";
+import { type IntentContext, type WeighedHit, weighHit } from "./weigh.ts";
 
-/** So many of the best are weighed by the context; nobody chooses among more. */
+/** Number of hits that are weighed by the context. */
 const CANDIDATES = 50;
 const MAX_LIMIT = 50;
 
-/** Turns a task into an operation that is ready to be executed, or into a choice. */
-export const intent: MetaTool = {
+/** Meta-tool that turns a task into an operation that is ready to execute, or into a choice. */
+export const intentTool: MetaTool = {
   name: "gateway.intent",
   description: "Find the right tool for your task. Describe what you want to do in natural language.",
   inputSchema: {
@@ -59,140 +53,139 @@ export const intent: MetaTool = {
     checkRegistry(gateway);
     const query = String(args["query"]).trim();
     const context: IntentContext = isJsonObject(args["context"]) ? args["context"] : {};
-    const { defaultLimit, waitMs } = optionsOf(gateway);
+    const { defaultLimit, waitMs } = getSettings(gateway);
     const limit = Math.min(Number(args["limit"] ?? defaultLimit), MAX_LIMIT);
-    await firstListing(gateway, waitMs);
+    await waitForFirstListing(gateway, waitMs);
     const adapter = args["adapter"] === undefined ? undefined : findAdapter(gateway, String(args["adapter"]));
     const tool = /^\S+:\S+$/.test(query) ? await findOperation(gateway, query) : undefined;
     if (tool?.enabled && !tool.builtin && (!adapter || tool.server === adapter.server)) {
-      return jsonResult(await full(gateway, tool, context));
+      return toJsonResult(await describeOperation(gateway, tool, context));
     }
-    return jsonResult(await chosen(gateway, { query, context, limit, adapter }));
+    return toJsonResult(await findByIntent(gateway, { query, context, limit, adapter }));
   },
 };
 
-interface Asked {
+interface Intent {
   readonly query: string;
   readonly context: IntentContext;
   readonly limit: number;
   readonly adapter: AdapterInfo | undefined;
 }
 
-/** A query that is an id is not a search: all there is to know of the operation is the answer. */
-async function full(gateway: Gateway, tool: Tool, context: IntentContext): Promise<JsonObject> {
-  const adapter = adapterInfo(gateway, tool.server);
-  const best = weigh(named(tool), operationIds(gateway).idOf(tool), adapter, context);
+function checkRegistry(gateway: Gateway): void {
+  const faults = listRegistryFaults(gateway);
+  if (faults.length === 0) return;
+  const message = `gateway.intent is switched off: ${faults[0]} Use gateway.tools and gateway.execute.`;
+  throw new GatewayError(INTENT_DISABLED, spellToolNames(gateway, message), {
+    data: { problems: faults.length },
+  });
+}
+
+/** Describes the operation whose id is the query, without a search. */
+async function describeOperation(gateway: Gateway, tool: Tool, context: IntentContext): Promise<JsonObject> {
+  const adapter = getAdapter(gateway, tool.server);
+  const id = getOperationIds(gateway).getId(tool);
+  const hit = { tool, relevance: 1, why: { scores: { named: 1 }, terms: [] } };
   return {
-    ...(await recommended(gateway, best, context, true)),
+    ...(await recommend(gateway, weighHit(hit, id, adapter, context), context, true)),
     alternatives: [],
     search_context: {
       mode: "adapter-specific",
       matched_adapters: [adapter.id],
-      query_interpreted: `tool_id ${operationIds(gateway).idOf(tool)}`,
+      query_interpreted: `tool_id ${id}`,
     },
   };
 }
 
-function named(tool: Tool): Hit {
-  return { tool, relevance: 1, why: { scores: { named: 1 }, terms: [] } };
-}
-
-async function chosen(gateway: Gateway, asked: Asked): Promise<JsonObject> {
-  const { query, context, limit, adapter } = asked;
-  const options = await weighed(gateway, asked);
-  const pending = pendingServers(gateway).slice(0, 5);
-  const shown = options.slice(0, limit + 1);
+async function findByIntent(gateway: Gateway, intent: Intent): Promise<JsonObject> {
+  const { query, context, limit, adapter } = intent;
+  const { currency, country, use_case } = context;
+  const hits = await findHits(gateway, intent);
+  const pending = listPendingServers(gateway).slice(0, 5);
+  const best = hits.slice(0, limit + 1);
+  const words = [...parseTerms(query).values(), currency, country, use_case];
   const search_context = {
     mode: adapter ? "adapter-specific" : "global",
-    matched_adapters: [...new Set(shown.map((option) => option.adapter.id))],
-    query_interpreted: interpreted(query, context),
-    // An answer that is empty because a server was not asked yet is no answer.
+    matched_adapters: [...new Set(best.map((hit) => hit.adapter.id))],
+    query_interpreted: words.filter((word) => word !== undefined).join(", "),
+    // Tells an empty answer from one that came before a server was listed.
     ...(pending.length > 0 && { not_searched: pending }),
   };
-  const [best, second] = options;
-  const isTie = second !== undefined && second.confidence === best?.confidence;
-  if (!best || best.confidence < optionsOf(gateway).minConfidence || isTie) {
-    return { ...undecided(gateway, options.slice(0, limit)), search_context };
+  const [first, second] = hits;
+  const isTie = second !== undefined && second.confidence === first?.confidence;
+  if (!first || first.confidence < getSettings(gateway).minConfidence || isTie) {
+    return { ...askForSelection(gateway, hits.slice(0, limit)), search_context };
   }
   return {
-    ...(await recommended(gateway, best, context, false)),
-    alternatives: shown.slice(1).map(optionOf),
+    ...(await recommend(gateway, first, context, false)),
+    alternatives: best.slice(1).map(toOption),
     search_context,
   };
 }
 
-async function weighed(gateway: Gateway, { query, context, adapter }: Asked): Promise<Weighed[]> {
-  const find = discoveryOf(gateway)?.find;
-  if (!find) {
-    throw new GatewayError("PLUGIN_INVALID", 'This preset needs the plugin "discovery", which is not there.');
+async function findHits(gateway: Gateway, { query, context, adapter }: Intent): Promise<WeighedHit[]> {
+  const discovery = getDiscovery(gateway);
+  if (!discovery) {
+    throw new GatewayError(
+      "PLUGIN_INVALID",
+      'This preset needs the plugin "discovery", which is missing. Add it to "plugins".',
+    );
   }
-  const { hits } = await find(query, { server: adapter?.server, limit: CANDIDATES, explain: true });
-  const ids = operationIds(gateway);
-  const adapters = new Map<string, AdapterInfo>();
-  const infoOf = (server: string): AdapterInfo => {
-    const known = adapters.get(server) ?? adapterInfo(gateway, server);
-    adapters.set(server, known);
-    return known;
-  };
-  // The order of the ranking stands among equals.
+  const { hits } = await discovery.search(query, {
+    server: adapter?.server,
+    limit: CANDIDATES,
+    explain: true,
+  });
+  const ids = getOperationIds(gateway);
+  const servers = new Set(hits.map(({ tool }) => tool.server));
+  const adapters = new Map([...servers].map((server) => [server, getAdapter(gateway, server)]));
+  // The sort is stable: hits of equal confidence keep the order of the ranking.
   return hits
-    .map((hit) => weigh(hit, ids.idOf(hit.tool), infoOf(hit.tool.server), context))
+    .map((hit) => weighHit(hit, ids.getId(hit.tool), adapters.get(hit.tool.server) as AdapterInfo, context))
     .sort((a, b) => b.confidence - a.confidence);
 }
 
-async function recommended(
+async function recommend(
   gateway: Gateway,
-  best: Weighed,
+  best: WeighedHit,
   context: IntentContext,
   isWhole: boolean,
 ): Promise<JsonObject> {
-  const { hit, id } = best;
-  const { tool } = hit;
+  const { tool } = best.hit;
   return {
-    recommended: optionOf(best),
-    ready_to_execute: await readyToExecute(gateway, tool, id, isWhole),
-    missing_inputs: missingInputs(tool, context),
-    next_step: nextStep(gateway, tool),
+    recommended: toOption(best),
+    ready_to_execute: await describeExecution(gateway, tool, best.id, isWhole),
+    missing_inputs: listMissingInputs(tool, context),
+    next_step: describeNextStep(gateway, tool),
   };
 }
 
-/** Nothing is certain enough, or two are as certain as each other: the agent, or its user, has to say which. */
-function undecided(gateway: Gateway, options: readonly Weighed[]): JsonObject {
-  const alternatives = options.map(optionOf);
-  const ids = alternatives.map(({ tool_id }) => String(tool_id));
+/** Asks the agent to choose, where no operation is certain enough or two are equally certain. */
+function askForSelection(gateway: Gateway, hits: readonly WeighedHit[]): JsonObject {
+  const ids = hits.map(({ id }) => id);
   return {
     needs_selection: true,
     missing_inputs:
       ids.length > 0
         ? [{ field: "tool_id", question: `Which of these do you mean: ${ids.join(", ")}?` }]
         : [{ field: "query", question: "What do you want to do, in other words?" }],
-    next_step: say(
+    next_step: spellToolNames(
       gateway,
       ids.length > 0
         ? "Choose one of the alternatives and call gateway.intent with its tool_id, or describe the task in other words"
         : "No tool fits; describe the task in other words, or use gateway.adapters to see what there is",
     ),
-    alternatives,
+    alternatives: hits.map(toOption),
   };
 }
 
-function optionOf({ hit: { tool }, id, adapter, confidence, why }: Weighed): JsonObject {
+function toOption({ hit: { tool }, id, adapter, confidence, why }: WeighedHit): JsonObject {
   return {
     adapter: adapter.id,
     tool: id.slice(id.indexOf(":") + 1),
     tool_id: id,
     confidence,
     why,
-    description: summaryOf(tool.description ?? tool.title),
+    description: summarize(tool.description ?? tool.title),
   };
-}
-
-function checkRegistry(gateway: Gateway): void {
-  const problem = operationRegistryOf(gateway)?.problems[0];
-  if (problem === undefined) return;
-  throw new GatewayError(
-    INTENT_DISABLED,
-    say(gateway, `gateway.intent is switched off: ${problem} Use gateway.tools and gateway.execute.`),
-    { data: { problems: operationRegistryOf(gateway)?.problems.length } },
-  );
 }

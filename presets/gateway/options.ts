@@ -1,33 +1,10 @@
 import * as v from "valibot";
-import { GatewayError } from "../../core/mod.ts";
-import type { Overlay } from "../../core/services/adapters.ts";
-import { openapiOptions } from "../../plugins/openapi/mod.ts";
+import { type Catalog, type Gateway, GatewayError } from "../../core/mod.ts";
+import type { Search } from "../../core/services/search.ts";
+import { option } from "../../plugins/lib/options.ts";
+import { overlaysSchema } from "../../plugins/lib/overlay.ts";
 
-/** Whether an agent sees the five tools, or every operation itself. */
-export type ToolMode = "lazy" | "full";
-
-/** What stands between the two words of a tool's name: some clients take no dots. */
-export type ToolNameStyle = "dot" | "hyphen" | "underscore";
-
-/** The options of the plugin `discovery`. The variables of the environment go before them. */
-export interface DiscoveryOptions {
-  /** The five tools, or every operation as a tool, which is for debugging; `MCP_TOOL_MODE`, and `lazy` by default. */
-  readonly mode?: ToolMode;
-  /** How the five tools are called; `dot` by default, as in `gateway.intent`. All three are understood. */
-  readonly toolNames?: ToolNameStyle;
-  /** Below this nothing is recommended, and the agent is asked to choose; `MCP_SEARCH_MIN_CONFIDENCE`, 0.5 by default. */
-  readonly minConfidence?: number;
-  /** How many alternatives are named; `MCP_DEFAULT_LIMIT`, 3 by default. */
-  readonly defaultLimit?: number;
-  /** How a task is matched: by names, tags and words alone, or as the plugin `search` does; `intent` by default. */
-  readonly ranking?: "intent" | "search";
-  /** Whether an id that is not registered is tried all the same; false by default. */
-  readonly debug?: boolean;
-  /** How long the first search waits for servers that were never asked for their tools; 3,000 by default. */
-  readonly waitMs?: number;
-  /** What is known of adapters, MCP servers among them, by their id. */
-  readonly overlays?: Readonly<Record<string, Overlay>>;
-}
+type Environment = Readonly<Record<string, string | undefined>>;
 
 const share = v.pipe(
   v.number(),
@@ -42,62 +19,97 @@ const limit = v.pipe(
 );
 const mode = v.picklist(["lazy", "full"]);
 
-/** Checks the options and holds their defaults. */
-export const discoveryOptions: v.GenericSchema<DiscoveryOptions, Required<DiscoveryOptions>> = v.strictObject(
-  {
-    mode: v.optional(mode, "lazy"),
-    toolNames: v.optional(v.picklist(["dot", "hyphen", "underscore"]), "dot"),
-    minConfidence: v.optional(share, 0.5),
-    defaultLimit: v.optional(limit, 3),
-    ranking: v.optional(v.picklist(["intent", "search"]), "intent"),
-    debug: v.optional(v.boolean(), false),
-    waitMs: v.optional(v.pipe(v.number(), v.minValue(0, "a number of milliseconds, 0 or more")), 3000),
-    overlays: v.optional(
-      v.custom<Readonly<Record<string, Overlay>>>(
-        (value) => v.is(openapiOptions, { overlays: value }),
-        "overlays by the id of their adapter",
-      ),
-      {},
-    ),
-  },
-) as unknown as v.GenericSchema<DiscoveryOptions, Required<DiscoveryOptions>>;
+/** Schema of the options of the plugin `discovery`. Environment variables go before them. */
+export const discoveryOptions = v.strictObject({
+  mode: option(
+    mode,
+    "Whether an agent sees the five tools (`lazy`) or every operation (`full`, for debugging). `MCP_TOOL_MODE` overrides it.",
+    "lazy",
+  ),
+  toolNames: option(
+    v.picklist(["dot", "hyphen", "underscore"]),
+    "Separator in the names of the five tools, as in `gateway.intent`: some clients take no dots. All three are understood.",
+    "dot",
+  ),
+  minConfidence: option(
+    share,
+    "Confidence below which nothing is recommended and the agent is asked to choose. `MCP_SEARCH_MIN_CONFIDENCE` overrides it.",
+    0.5,
+  ),
+  defaultLimit: option(limit, "Number of alternatives. `MCP_DEFAULT_LIMIT` overrides it.", 3),
+  ranking: option(
+    v.picklist(["intent", "search"]),
+    "How a task is matched: by names, tags and words alone, or by the plugin `search`.",
+    "intent",
+  ),
+  debug: option(v.boolean(), "Whether a tool_id that is not registered is tried all the same.", false),
+  waitMs: option(
+    v.pipe(v.number(), v.minValue(0, "a number of milliseconds, 0 or more")),
+    "Milliseconds that the first search waits for servers that were never asked for their tools.",
+    3000,
+  ),
+  overlays: option(overlaysSchema, "Facts about adapters, MCP servers among them, by adapter id.", {}),
+});
 
-/** What holds where the plugin is not there. */
-export const defaultDiscovery: Required<DiscoveryOptions> = v.parse(discoveryOptions, {});
+/** Options of the plugin `discovery` of the preset `gateway`. */
+export type OperationDiscoveryOptions = v.InferInput<typeof discoveryOptions>;
+type Settings = v.InferOutput<typeof discoveryOptions>;
+
+/** State of the plugin `discovery` that the five tools read. */
+interface OperationDiscovery {
+  readonly settings: Settings;
+  /** Searches operations by the ranking that the options name. */
+  readonly search: Search;
+}
+
+const defaults: Settings = v.parse(discoveryOptions, {});
+/** By catalog: each plugin sees the gateway through an object of its own. */
+const byCatalog = new WeakMap<Catalog, OperationDiscovery>();
+
+/** Sets the state of the plugin `discovery` of a gateway. */
+export function setDiscovery({ catalog }: Pick<Gateway, "catalog">, discovery: OperationDiscovery): void {
+  byCatalog.set(catalog, discovery);
+}
+
+/** Returns the state of the plugin `discovery`, if a gateway has it. */
+export function getDiscovery({ catalog }: Pick<Gateway, "catalog">): OperationDiscovery | undefined {
+  return byCatalog.get(catalog);
+}
+
+/** Returns the options of the plugin `discovery`, or its defaults. */
+export function getSettings(gateway: Pick<Gateway, "catalog">): Settings {
+  return getDiscovery(gateway)?.settings ?? defaults;
+}
+
+const OWN_TOOL = /\bgateway[._-](intent|execute|adapters|tools|reference)\b/g;
+const separators = { dot: ".", hyphen: "-", underscore: "_" };
+
+/** Spells the names of the five tools in a sentence as this gateway does. */
+export function spellToolNames(gateway: Gateway, sentence: string): string {
+  const { toolNames } = getSettings(gateway);
+  return toolNames === "dot" ? sentence : sentence.replace(OWN_TOOL, `gateway${separators[toolNames]}$1`);
+}
 
 /**
- * The options with what the environment says in their place. It goes before the config, because it is what a person
- * sets for one start: `MCP_TOOL_MODE=full toolpipe serve`.
+ * Overrides options by environment variables. They go before the config, since a person sets them for one start:
+ * `MCP_TOOL_MODE=full toolpipe serve`.
  */
-export function withEnvironment(
-  options: Required<DiscoveryOptions>,
-  env: Readonly<Record<string, string | undefined>> = process.env,
-): Required<DiscoveryOptions> {
+export function applyEnvironment(settings: Settings, env: Environment = process.env): Settings {
   return {
-    ...options,
-    mode: read(env, "MCP_TOOL_MODE", mode) ?? options.mode,
-    minConfidence: read(env, "MCP_SEARCH_MIN_CONFIDENCE", share) ?? options.minConfidence,
-    defaultLimit: read(env, "MCP_DEFAULT_LIMIT", limit) ?? options.defaultLimit,
+    ...settings,
+    mode: readVariable(env, "MCP_TOOL_MODE", mode) ?? settings.mode,
+    minConfidence: readVariable(env, "MCP_SEARCH_MIN_CONFIDENCE", share) ?? settings.minConfidence,
+    defaultLimit: readVariable(env, "MCP_DEFAULT_LIMIT", limit) ?? settings.defaultLimit,
   };
 }
 
-function read<T>(
-  env: Readonly<Record<string, string | undefined>>,
-  name: string,
-  schema: v.GenericSchema<unknown, T>,
-): T | undefined {
-  const text = env[name]?.trim();
-  // Whoever sets a variable to nothing has taken it back.
-  if (text === undefined || text === "") return undefined;
-  const number = Number(text);
-  const parsed = v.safeParse(schema, Number.isNaN(number) ? text : number);
+function readVariable<T>(env: Environment, name: string, schema: v.GenericSchema<unknown, T>): T | undefined {
+  const value = env[name]?.trim();
+  if (value === undefined || value === "") return undefined;
+  const number = Number(value);
+  const parsed = v.safeParse(schema, Number.isNaN(number) ? value : number);
   if (parsed.success) return parsed.output;
-  throw new GatewayError(
-    "CONFIG_INVALID",
-    `The variable ${name} is wrong: expected ${expectedOf(parsed.issues[0])}.`,
-  );
-}
-
-function expectedOf(issue: v.BaseIssue<unknown>): string {
-  return issue.kind === "validation" ? issue.message : (issue.expected ?? "another value");
+  const [issue] = parsed.issues;
+  const expected = issue.kind === "validation" ? issue.message : (issue.expected ?? "another value");
+  throw new GatewayError("CONFIG_INVALID", `The variable ${name} is wrong: expected ${expected}.`);
 }

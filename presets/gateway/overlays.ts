@@ -1,4 +1,8 @@
-import type { Overlay } from "../../core/services/adapters.ts";
+import type * as v from "valibot";
+import type { overlaysSchema } from "../../plugins/lib/overlay.ts";
+
+type Overlays = v.InferInput<typeof overlaysSchema>;
+type Overlay = Overlays[string];
 
 const stripe: Overlay = {
   name: "Stripe",
@@ -146,8 +150,8 @@ const ngrok: Overlay = {
   ],
 };
 
-/** What is known of the adapters that the specification names, under the ids it gives them and under short ones. */
-export const overlays: Readonly<Record<string, Overlay>> = {
+/** Facts about the adapters that the specification names, under its ids and under short ones. */
+export const overlays: Overlays = {
   stripe,
   "stripe-api-2024-04-10": stripe,
   ngrok,

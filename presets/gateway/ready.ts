@@ -1,75 +1,116 @@
 import { type Gateway, isJsonObject, type JsonObject, type Tool } from "../../core/mod.ts";
 import { getPolicy } from "../../core/services/policy.ts";
 import type { RateLimit } from "../../plugins/lib/rate.ts";
-import { type Parameter, parametersOf } from "../_answers.ts";
-import { exampleFor } from "./example.ts";
+import { createExample } from "../../plugins/lib/schema/example.ts";
+import { summarize } from "../../plugins/lib/text/shorten.ts";
+import { listToolParameters, type Parameter } from "../shared/meta-tools.ts";
+import { spellToolNames } from "./options.ts";
+import type { IntentContext } from "./weigh.ts";
 
-/** How much is told of what can be left out, unless all of it is asked for. */
+/** Maximal characters of the schemas of optional parameters. */
 const OPTIONAL_CHARACTERS = 3_000;
 const REFERENCE = /"#\/(\$defs|definitions)\/((?:[^"\\]|\\.)+)"/g;
+const examples = new WeakMap<Tool, Promise<JsonObject | undefined>>();
 
-/** What is asked of whoever calls an operation, in the words of the specification. */
-export function constraintsOf({ services }: Gateway, tool: Tool): JsonObject {
+/** Returns the constraints of an operation, in the terms of the specification. */
+export function getConstraints({ services }: Gateway, tool: Tool): JsonObject {
   const { riskLevel, idempotencyRequired, confirmationRequired, rateLimitBucket, requiredScopes } =
     getPolicy(tool);
+  const limit = services.rates?.getLimit(rateLimitBucket);
   return {
     risk_level: riskLevel,
     requires_idempotency: idempotencyRequired,
     requires_confirmation: confirmationRequired,
-    rate_limit: rateOf(services.rates?.getLimit(rateLimitBucket)) ?? rateLimitBucket,
+    rate_limit: limit ? renderRate(limit) : rateLimitBucket,
     ...(requiredScopes.length > 0 && { required_scopes: requiredScopes }),
   };
 }
 
-/** The names of an operation's parameters. */
-export function paramsOf({ inputSchema }: Tool): { required: string[]; optional: string[] } {
-  const all = parametersOf(inputSchema);
+/** Lists the names of an operation's parameters. */
+export function listParameterNames({ inputSchema }: Tool): { required: string[]; optional: string[] } {
+  const all = listToolParameters(inputSchema);
   return {
     required: all.flatMap(({ name, required }) => (required ? [name] : [])),
     optional: all.flatMap(({ name, required }) => (required ? [] : [name])),
   };
 }
 
-/** Everything needed to execute an operation. What is optional is told as far as it is bearable, or whole. */
-export async function readyToExecute(
+/** Describes how to execute an operation. Schemas of optional parameters are cut unless `isWhole`. */
+export async function describeExecution(
   gateway: Gateway,
   tool: Tool,
   toolId: string,
   isWhole: boolean,
 ): Promise<JsonObject> {
   const { inputSchema } = tool;
-  const parameters = parametersOf(inputSchema);
-  const { required, optional } = paramsOf(tool);
-  const shown = isWhole ? parameters : withinReason(parameters);
-  const schemas = Object.fromEntries(shown.map(({ name, schema }) => [name, schema]));
-  const definitions = definitionsFor(schemas, inputSchema);
-  const example = await exampleFor(tool);
+  const parameters = listToolParameters(inputSchema);
+  const { required, optional } = listParameterNames(tool);
+  const included = isWhole ? parameters : limitOptional(parameters);
+  const schemas = Object.fromEntries(included.map(({ name, schema }) => [name, schema]));
+  const example = await getExample(tool);
   return {
     tool_id: toolId,
     required_params: required,
     optional_params: optional,
     param_schemas: schemas,
-    ...definitions,
-    // What is said of the parameters as a whole is not in any of them.
-    ...(isWhole && saysMore(inputSchema) && { input_schema: inputSchema }),
+    ...collectDefinitions(schemas, inputSchema),
+    // Constraints on the parameters as a whole are in none of their schemas.
+    ...(isWhole && hasRootConstraints(inputSchema) && { input_schema: inputSchema }),
     ...(example && { example }),
-    constraints: constraintsOf(gateway, tool),
+    constraints: getConstraints(gateway, tool),
   };
 }
 
-/** A limit in words: `100 req/min`. */
-function rateOf(limit: RateLimit | undefined): string | undefined {
-  if (!limit) return undefined;
-  const units = [
-    ["s", 1_000],
-    ["min", 60_000],
-    ["h", 3_600_000],
-  ] as const;
-  const [unit] = units.find(([, ms]) => ms === limit.perMs) ?? [`${limit.perMs} ms`];
-  return `${limit.limit} req/${unit}`;
+/** Lists the required inputs that the context does not have, each with a question for the user. */
+export function listMissingInputs({ inputSchema }: Tool, context: IntentContext): JsonObject[] {
+  const given: JsonObject = { ...context };
+  return listToolParameters(inputSchema).flatMap(({ name, required, schema, description }) => {
+    const isKnown =
+      ["default", "const"].some((word) => Object.hasOwn(schema, word)) || given[name] !== undefined;
+    if (!required || isKnown) return [];
+    const choices = Array.isArray(schema["enum"]) ? ` One of ${schema["enum"].slice(0, 10).join(", ")}.` : "";
+    const meaning = summarize(description).replace(/([^.!?…])$/, "$1.");
+    return [{ field: name, question: `What is "${name}"?${meaning && ` ${meaning}`}${choices}` }];
+  });
 }
 
-function withinReason(parameters: readonly Parameter[]): readonly Parameter[] {
+/** Describes the next step for an operation that is ready to execute. */
+export function describeNextStep(gateway: Gateway, tool: Tool): string {
+  const { idempotencyRequired, confirmationRequired } = getPolicy(tool);
+  const needed = [
+    ...(idempotencyRequired ? ["options.idempotency_key"] : []),
+    ...(confirmationRequired ? ["options.confirmed: true once the user has agreed"] : []),
+  ];
+  const also = needed.length > 0 ? `, and ${needed.join(" and ")}` : "";
+  return spellToolNames(gateway, `Call gateway.execute with tool_id and params${also}`);
+}
+
+/** Returns example params of an operation: those of its document, else generated ones of the required parameters. */
+export function getExample(tool: Tool): Promise<JsonObject | undefined> {
+  const example = examples.get(tool) ?? generateExample(tool);
+  examples.set(tool, example);
+  return example;
+}
+
+async function generateExample({ operation, inputSchema }: Tool): Promise<JsonObject | undefined> {
+  const own = operation?.examples.find((example) => Object.keys(example).length > 0);
+  if (own) return own;
+  // Optional parameters would only hide the required ones.
+  const required = listToolParameters(inputSchema).filter((parameter) => parameter.required);
+  const properties = Object.fromEntries(required.map(({ name, schema }) => [name, schema]));
+  const example = await createExample(
+    isJsonObject(inputSchema["properties"]) ? { ...inputSchema, properties } : inputSchema,
+  );
+  return isJsonObject(example) ? example : undefined;
+}
+
+/** Renders a limit, such as `100 req/min`. */
+function renderRate({ limit, perMs }: RateLimit): string {
+  const units: Readonly<Record<number, string>> = { 1000: "s", 60000: "min", 3600000: "h" };
+  return `${limit} req/${units[perMs] ?? `${perMs} ms`}`;
+}
+
+function limitOptional(parameters: readonly Parameter[]): readonly Parameter[] {
   let left = OPTIONAL_CHARACTERS;
   return parameters.filter(({ required, schema }) => {
     if (required) return true;
@@ -80,12 +121,12 @@ function withinReason(parameters: readonly Parameter[]): readonly Parameter[] {
   });
 }
 
-/** The definitions that schemas refer to, and those that these refer to. */
-function definitionsFor(schemas: JsonObject, root: JsonObject): JsonObject {
+/** Collects the definitions that schemas refer to, and those that these refer to. */
+function collectDefinitions(schemas: JsonObject, root: JsonObject): JsonObject {
   const found: Record<string, JsonObject> = {};
   const queue = [JSON.stringify(schemas)];
-  for (let text = queue.pop(); text !== undefined; text = queue.pop()) {
-    for (const [, place = "", escaped = ""] of text.matchAll(REFERENCE)) {
+  for (let json = queue.pop(); json !== undefined; json = queue.pop()) {
+    for (const [, place = "", escaped = ""] of json.matchAll(REFERENCE)) {
       const name = (JSON.parse(`"${escaped}"`) as string).replaceAll("~1", "/").replaceAll("~0", "~");
       const all = root[place];
       if (!isJsonObject(all) || !Object.hasOwn(all, name)) continue;
@@ -98,7 +139,7 @@ function definitionsFor(schemas: JsonObject, root: JsonObject): JsonObject {
   return found;
 }
 
-function saysMore(schema: JsonObject): boolean {
+function hasRootConstraints(schema: JsonObject): boolean {
   const words = ["anyOf", "oneOf", "allOf", "not", "if", "$ref", "patternProperties", "dependentRequired"];
   return words.some((word) => Object.hasOwn(schema, word)) || isJsonObject(schema["additionalProperties"]);
 }

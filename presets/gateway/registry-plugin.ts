@@ -1,116 +1,115 @@
-import { randomUUID } from "node:crypto";
-import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, readFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import * as v from "valibot";
 import {
   type Catalog,
+  defineError,
   definePlugin,
+  type ErrorKind,
   type Gateway,
   GatewayError,
-  type PluginFactory,
 } from "../../core/mod.ts";
-import { contractFaults } from "./contract.ts";
-import { optionsOf } from "./options-of.ts";
-import { liveOperations, type OperationRegistry, outlineOf, registryOf } from "./registry.ts";
+import { waitAtMost } from "../../plugins/lib/backoff.ts";
+import { replaceFile } from "../../plugins/lib/files.ts";
+import { option } from "../../plugins/lib/options.ts";
+import { listLiveOperations } from "./operations.ts";
+import { getSettings } from "./options.ts";
+import { createRegistry, createRegistryOutline, findRegistryFaults } from "./registry.ts";
 
-/** The options of the plugin `registry`. */
-export interface RegistryOptions {
-  /** The file that the registry is written to, as a copy and never as the truth; `MCP_REGISTRY_PATH`, and none by default. */
-  readonly path?: string | undefined;
-  /** Whether the file is written. If not, it must be there, and say what there is; true by default. */
-  readonly write?: boolean;
-  /** What follows where the registry and the operations differ: no start in lazy mode, or one without intent. */
-  readonly onFailure?: "refuse" | "degrade";
-  /** How long the check of a file that is not written waits for servers to say what they have; 10,000 by default. */
-  readonly waitMs?: number;
-}
-
-/** The registry of a gateway. */
-export interface Registry {
-  /** What is wrong with it. Where anything is, nothing is recommended. */
-  readonly problems: readonly string[];
-  /** Every operation as it is now. */
-  build(): Promise<OperationRegistry>;
-}
-
-/** By the catalog of a gateway: each plugin sees the gateway through an object of its own. */
-const byCatalog = new WeakMap<Catalog, Registry>();
-
-/** The registry of a gateway, where the plugin `registry` is there. */
-export function operationRegistryOf({ catalog }: Pick<Gateway, "catalog">): Registry | undefined {
-  return byCatalog.get(catalog);
-}
-
-type Settings = RegistryOptions & Required<Omit<RegistryOptions, "path">>;
-
-const options = v.strictObject({
-  path: v.optional(v.pipe(v.string(), v.minLength(1, "the path of a file"))),
-  write: v.optional(v.boolean(), true),
-  onFailure: v.optional(v.picklist(["refuse", "degrade"]), "refuse"),
-  waitMs: v.optional(v.pipe(v.number(), v.minValue(0, "a number of milliseconds, 0 or more")), 10_000),
+export const INTENT_DISABLED: ErrorKind = defineError("INTENT_DISABLED", {
+  spec: "CONFIGURATION_ERROR",
+  exit: 2,
+  description: "`gateway.intent` is off, since the registry is wrong.",
 });
 
-/** The tool that says that all others are there. */
-const LAST = "gateway.intent";
-/** While servers are asked for their tools, the catalog changes many times in a row. */
-const SETTLE_MS = 500;
+const options = v.strictObject({
+  path: option(
+    v.pipe(v.string(), v.minLength(1, "the path of a file")),
+    "File to write the registry to, relative to the config file. It is a copy of the catalog. `MCP_REGISTRY_PATH` overrides it.",
+  ),
+  write: option(
+    v.boolean(),
+    "Whether the file is written. Otherwise it must exist and match the operations.",
+    true,
+  ),
+  onFailure: option(
+    v.picklist(["refuse", "degrade"]),
+    "What happens if registry and operations differ: in lazy mode `refuse` refuses to start; `degrade` switches `gateway.intent` off.",
+    "refuse",
+  ),
+  waitMs: option(
+    v.pipe(v.number(), v.minValue(0, "a number of milliseconds, 0 or more")),
+    "Milliseconds that the check of a file that is not written waits for servers to list their tools.",
+    10_000,
+  ),
+});
 
-/** Checks that what is registered is what there is, and keeps a copy of it in a file where one is named. */
-export const registry: PluginFactory<"registry", RegistryOptions, Settings> = definePlugin({
+/** Options of {@link registry}. */
+export type OperationRegistryOptions = v.InferInput<typeof options>;
+
+/** The catalog changes many times in a row while servers are listed. */
+const SETTLE_MS = 500;
+/** Faults by catalog: each plugin sees the gateway through an object of its own. */
+const faultsByCatalog = new WeakMap<Catalog, readonly string[]>();
+
+/** Lists the faults of the registry. Where there is any, `gateway.intent` is off. */
+export function listRegistryFaults({ catalog }: Pick<Gateway, "catalog">): readonly string[] {
+  return faultsByCatalog.get(catalog) ?? [];
+}
+
+/** Checks the registry of operations at the start, and keeps a copy of it in a file if one is named. */
+export const registry = definePlugin({
   name: "registry",
   uses: ["servers?", "adapters?", "results?", "rates?"],
   keys: ["registry"],
-  options: options as v.GenericSchema<RegistryOptions, Settings>,
+  errors: { INTENT_DISABLED },
+  options,
   setup(gateway, { path, write, onFailure, waitMs }) {
-    const file = fileOf(gateway, path);
-    let problems: readonly string[] = [];
+    const file = resolveFile(gateway, path);
     let timer: ReturnType<typeof setTimeout> | undefined;
     let writing: Promise<void> = Promise.resolve();
-    let isChecked = false;
-    byCatalog.set(gateway.catalog, {
-      get problems() {
-        return problems;
-      },
-      build: () => registryOf(gateway),
-    });
+    let isStarted = false;
 
-    const check = async (): Promise<void> => {
-      const isKept = file !== undefined && !write;
-      if (isKept) await settled(gateway, waitMs);
-      const faults = contractFaults(
-        isKept ? await readRegistry(file) : outlineOf(gateway),
-        liveOperations(gateway),
-        { riskExpected: gateway.catalog.tools().some(({ policy }) => policy !== undefined) },
-      );
-      if (faults.length > 0 && onFailure === "refuse" && optionsOf(gateway).mode === "lazy") {
-        throw new GatewayError("CONFIG_INVALID", refusalOf(file, faults), { data: { faults } });
-      }
-      for (const fault of faults) gateway.report(new GatewayError("CONFIG_INVALID", fault));
-      problems = faults;
-      isChecked = true;
-      if (file !== undefined && write) await save(file);
-    };
-
-    /** One after another: the later one must be the one that stays. */
+    /** Writes in turn, so that the last state stays. */
     const save = (target: string): Promise<void> => {
       clearTimeout(timer);
       timer = undefined;
       writing = writing.then(async () => {
         try {
-          await replace(target, `${JSON.stringify(await registryOf(gateway), null, 2)}\n`);
-        } catch (thrown) {
-          // It is a copy: nothing depends on it, and whoever wants it is told.
-          gateway.report(GatewayError.from(thrown, `${target}: the registry cannot be written.`));
+          const json = `${JSON.stringify(await createRegistry(gateway), null, 2)}\n`;
+          await mkdir(dirname(target), { recursive: true });
+          await replaceFile(target, { bytes: Buffer.from(json), mode: 0o644 });
+        } catch (cause) {
+          // Nothing depends on the copy.
+          const message = `${target}: the registry cannot be written.`;
+          gateway.report(new GatewayError("INTERNAL", message, { cause }));
         }
       });
       return writing;
     };
 
     return {
-      // The gateway's own tools are the last to come: by then everything that brings operations has brought them.
-      "tool:discover": ({ builtin, name }) => (builtin && name === LAST && !isChecked ? check() : undefined),
+      async start() {
+        const isKept = file !== undefined && !write;
+        if (isKept) {
+          const { servers, adapters } = gateway.services;
+          await waitAtMost(Promise.all([servers?.settled(), adapters?.settled()]), waitMs);
+        }
+        const content = isKept ? await readRegistry(file) : createRegistryOutline(gateway);
+        const faults = findRegistryFaults(content, listLiveOperations(gateway), {
+          riskExpected: gateway.catalog.tools().some(({ policy }) => policy !== undefined),
+        });
+        if (faults.length > 0 && onFailure === "refuse" && getSettings(gateway).mode === "lazy") {
+          const message = `${file === undefined ? "" : `${file}: `}The gateway does not start, because its registry does not match the operations. ${faults.join(" ")}`;
+          throw new GatewayError("CONFIG_INVALID", message, { data: { faults } });
+        }
+        for (const fault of faults) gateway.report(new GatewayError("CONFIG_INVALID", fault));
+        faultsByCatalog.set(gateway.catalog, faults);
+        isStarted = true;
+        if (file !== undefined && write) await save(file);
+      },
       "catalog:change"() {
-        if (!isChecked || file === undefined || !write || timer) return;
+        if (!isStarted || file === undefined || !write || timer) return;
         timer = setTimeout(() => void save(file), SETTLE_MS);
         timer.unref?.();
       },
@@ -122,25 +121,12 @@ export const registry: PluginFactory<"registry", RegistryOptions, Settings> = de
   },
 });
 
-/** A path in a config is seen from there, one in the environment from where the process was started. */
-function fileOf({ configFile }: Gateway, path: string | undefined): string | undefined {
+/** Resolves a path of a config relative to the config, one of the environment relative to the working directory. */
+function resolveFile({ configFile }: Gateway, path: string | undefined): string | undefined {
   const named = process.env["MCP_REGISTRY_PATH"]?.trim();
   if (named) return resolve(named);
   if (path === undefined) return undefined;
   return configFile === undefined ? resolve(path) : resolve(dirname(configFile), path);
-}
-
-/** Whoever reads it meanwhile has the old one or the new one, and nothing between. */
-async function replace(file: string, text: string): Promise<void> {
-  const temporary = `${file}.${randomUUID()}.tmp`;
-  await mkdir(dirname(file), { recursive: true });
-  try {
-    await writeFile(temporary, text);
-    await rename(temporary, file);
-  } catch (thrown) {
-    await rm(temporary, { force: true });
-    throw thrown;
-  }
 }
 
 async function readRegistry(file: string): Promise<unknown> {
@@ -149,18 +135,4 @@ async function readRegistry(file: string): Promise<unknown> {
   } catch (cause) {
     throw new GatewayError("CONFIG_INVALID", `${file}: the registry cannot be read.`, { cause });
   }
-}
-
-async function settled({ services }: Gateway, ms: number): Promise<void> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const enough = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms);
-  });
-  await Promise.race([Promise.all([services.servers?.settled(), services.adapters?.settled()]), enough]);
-  clearTimeout(timer);
-}
-
-function refusalOf(file: string | undefined, faults: readonly string[]): string {
-  const where = file === undefined ? "" : `${file}: `;
-  return `${where}The gateway does not start, because its registry is not what there is. ${faults.join(" ")}`;
 }

@@ -1,13 +1,14 @@
 import { Buffer } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { LONGEST_TIMER_MS } from "../../core/hooks.ts";
 import { type Actor, type Gateway, GatewayError, isJsonObject, type JsonObject } from "../../core/mod.ts";
 import type { Route } from "../../core/services/http.ts";
-import { Refusal } from "../../plugins/lib/http/server-refusal.ts";
 import { getPath } from "../../plugins/lib/http/server-request.ts";
-import { traceContextIn } from "../../plugins/lib/trace-context.ts";
+import { HttpRefusal } from "../../plugins/lib/jsonrpc.ts";
+import { parseTraceContext } from "../../plugins/lib/telemetry.ts";
 import type { Envelope } from "./envelope.ts";
+import { runOperation } from "./execute.ts";
 import { TOOL_ERROR } from "./failure.ts";
-import { runOperation } from "./run-operation.ts";
 
 interface RestAnswer {
   readonly status: number;
@@ -18,47 +19,51 @@ interface RestAnswer {
 
 const OPERATION = /^\/api\/adapters\/([^/]+)\/tools\/([^/]+)$/;
 const BOOLEANS: readonly string[] = ["dry_run", "confirmed"];
-const LONGEST_MS = 2 ** 31 - 1;
 
-/** HTTP statuses of failures. Few are 5xx: clients repeat a request by themselves after those. */
-const statuses: Readonly<Record<string, number>> = {
-  TOOL_NOT_FOUND: 404,
-  INVALID_ARGUMENTS: 400,
-  ARGUMENTS_TOO_DEEP: 400,
-  ARGUMENTS_TOO_LARGE: 413,
-  FORBIDDEN_KEY: 400,
-  SCHEMA_TOO_COMPLEX: 422,
-  DENIED: 403,
-  TOOL_DISABLED: 403,
-  SCOPE_REQUIRED: 403,
-  NEEDS_APPROVAL: 403,
-  IDEMPOTENCY_REQUIRED: 400,
-  IDEMPOTENCY_KEY_INVALID: 400,
-  IDEMPOTENCY_MISMATCH: 422,
-  IN_PROGRESS: 409,
-  OUTCOME_UNKNOWN: 409,
-  TOOL_CHANGED: 409,
-  TOOL_PENDING: 403,
-  CONFIRMATION_REQUIRED: 428,
-  CONFIRMATION_INVALID: 428,
-  CONFIRMATION_DECLINED: 403,
-  RATE_LIMITED: 429,
-  TOOL_ERROR: 422,
-  TIMEOUT: 504,
-  CANCELLED: 503,
-  CLOSED: 503,
-  OVERLOADED: 503,
-  AUDIT_UNAVAILABLE: 503,
-  STATE_UNAVAILABLE: 503,
-  STATE_VOLATILE: 503,
-  BREAKER_OPEN: 503,
-  CONNECT_FAILED: 502,
-  NEEDS_AUTH: 502,
+/** Error codes by HTTP status. Few are 5xx: clients repeat a request by themselves after those. */
+const codesByStatus: Readonly<Record<number, readonly string[]>> = {
+  400: [
+    "INVALID_ARGUMENTS",
+    "ARGUMENTS_TOO_DEEP",
+    "FORBIDDEN_KEY",
+    "IDEMPOTENCY_REQUIRED",
+    "IDEMPOTENCY_KEY_INVALID",
+  ],
+  403: [
+    "DENIED",
+    "TOOL_DISABLED",
+    "SCOPE_REQUIRED",
+    "NEEDS_APPROVAL",
+    "TOOL_PENDING",
+    "CONFIRMATION_DECLINED",
+  ],
+  404: ["TOOL_NOT_FOUND"],
+  409: ["IN_PROGRESS", "OUTCOME_UNKNOWN", "TOOL_CHANGED"],
+  413: ["ARGUMENTS_TOO_LARGE"],
+  422: ["SCHEMA_TOO_COMPLEX", "IDEMPOTENCY_MISMATCH", "TOOL_ERROR"],
+  428: ["CONFIRMATION_REQUIRED", "CONFIRMATION_INVALID"],
+  429: ["RATE_LIMITED"],
+  502: ["CONNECT_FAILED", "NEEDS_AUTH"],
+  503: [
+    "CANCELLED",
+    "CLOSED",
+    "OVERLOADED",
+    "AUDIT_UNAVAILABLE",
+    "STATE_UNAVAILABLE",
+    "STATE_VOLATILE",
+    "BREAKER_OPEN",
+  ],
+  504: ["TIMEOUT"],
 };
+const statuses = new Map(
+  Object.entries(codesByStatus).flatMap(([status, codes]) =>
+    codes.map((code) => [code, Number(status)] as const),
+  ),
+);
 
 /** Returns the HTTP status of a failure. */
 export function getRestStatus({ code }: Pick<GatewayError, "code">): number {
-  return (Object.hasOwn(statuses, code) ? statuses[code] : undefined) ?? 500;
+  return statuses.get(code) ?? 500;
 }
 
 /**
@@ -83,18 +88,18 @@ export function createRestRoutes(gateway: Gateway): Readonly<Record<string, Rout
       async handle(request, response, actor, readJson) {
         const [, adapter, tool] = OPERATION.exec(getPath(request)) ?? [];
         if (adapter === undefined || tool === undefined) {
-          throw new Refusal(404, "There is nothing at this address.");
+          throw new HttpRefusal(404, "There is nothing at this address.");
         }
         const id = `${decode(adapter)}:${decode(tool)}`;
         const options = parseOptions(request);
         const params = hasBody(request) ? await readJson() : {};
-        if (!isJsonObject(params)) throw new Refusal(400, "The arguments must be a JSON object.");
+        if (!isJsonObject(params)) throw new HttpRefusal(400, "The arguments must be a JSON object.");
         const gone = new AbortController();
         response.once("close", () => {
           // A call that may change something goes on after its client disconnected.
           if (gateway.catalog.tool(id)?.annotations?.readOnlyHint === true) gone.abort();
         });
-        const call = { actor, meta: { ...traceContextIn(request.headers) }, signal: gone.signal };
+        const call = { actor, meta: { ...parseTraceContext(request.headers) }, signal: gone.signal };
         const { envelope, error } = await runOperation(gateway, { id, params, options }, call);
         const failure = error ?? (envelope.isError ? { code: TOOL_ERROR } : undefined);
         await send(response, {
@@ -141,10 +146,15 @@ function parseOptions(request: IncomingMessage): JsonObject {
   for (const [name, value] of parseQuery(request)) {
     if (BOOLEANS.includes(name) && /^(true|false)$/.test(value)) options[name] = value === "true";
     else if (name === "confirmation" && value !== "") options[name] = value;
-    else if (name === "timeout" && /^\d+$/.test(value) && Number(value) >= 1 && Number(value) <= LONGEST_MS) {
+    else if (
+      name === "timeout" &&
+      /^\d+$/.test(value) &&
+      Number(value) >= 1 &&
+      Number(value) <= LONGEST_TIMER_MS
+    ) {
       options[name] = Number(value);
     } else {
-      throw new Refusal(
+      throw new HttpRefusal(
         400,
         "The query may hold dry_run and confirmed, true or false, timeout in milliseconds, and confirmation, a token.",
       );
@@ -177,6 +187,6 @@ function decode(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {
-    throw new Refusal(400, "The address is encoded wrongly.");
+    throw new HttpRefusal(400, "The address is encoded wrongly.");
   }
 }

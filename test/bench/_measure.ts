@@ -6,13 +6,17 @@ export interface Subject {
 }
 
 /** CPU microseconds a repetition, by subject. */
-export type Figures = ReadonlyMap<string, number>;
+export type Measurements = ReadonlyMap<string, number>;
 
 /**
  * Measures CPU time, not wall time, in rounds that take every subject in turn: a machine that is busy with
- * something else then distorts neither the figures nor their ratios. The median of the rounds counts.
+ * something else then distorts neither the times nor their ratios. The median of the rounds counts.
  */
-export async function measure(subjects: readonly Subject[], times: number, rounds: number): Promise<Figures> {
+export async function measure(
+  subjects: readonly Subject[],
+  times: number,
+  rounds: number,
+): Promise<Measurements> {
   const samples = new Map<string, number[]>(subjects.map(({ name }) => [name, []]));
   for (const { run } of subjects) await run(times);
   for (let round = 0; round < rounds; round++) {
@@ -30,11 +34,11 @@ function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
 }
 
-/** Prints the figures as a Markdown table, each beside its ratio to the baseline. */
-export function printTable(figures: Figures, baseline: string, unit: string): void {
-  const base = figures.get(baseline) ?? Number.NaN;
-  const width = Math.max(...[...figures.keys()].map((name) => name.length));
-  const rows = [...figures].map(
+/** Prints the measurements as a Markdown table, each beside its ratio to the baseline. */
+export function printTable(measurements: Measurements, baseline: string, unit: string): void {
+  const base = measurements.get(baseline) ?? Number.NaN;
+  const width = Math.max(...[...measurements.keys()].map((name) => name.length));
+  const rows = [...measurements].map(
     ([name, value]) =>
       `| ${name.padEnd(width)} | ${value.toFixed(2).padStart(10)} | ${(value / base).toFixed(2).padStart(8)} |`,
   );

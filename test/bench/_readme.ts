@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { fromRoot } from "./_root.ts";
 
 /** Matches the part of the README that a command makes, and names. */
-export function partOf(name: string): RegExp {
+export function findPart(name: string): RegExp {
   return new RegExp(`(?<=<!-- ${name}: [^\\n]*-->\\n\\n).*?(?=\\n\\n<!-- end -->)`, "s");
 }
 
@@ -12,6 +12,6 @@ export function writePart(name: string, text: string): void {
   const before = readFileSync(file, "utf8");
   writeFileSync(
     file,
-    before.replace(partOf(name), () => text.trim()),
+    before.replace(findPart(name), () => text.trim()),
   );
 }

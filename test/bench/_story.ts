@@ -18,11 +18,11 @@ export interface StoryStep {
 /** The two-step story of the AnyGPT specification, as it went. */
 export interface Story {
   readonly steps: readonly StoryStep[];
-  /** What the agent is given before it does anything: the list of tools. */
+  /** The list of tools that the agent gets first. */
   readonly tools: string;
-  /** The same of the servers themselves, without us. */
+  /** The list of tools of the servers themselves, without a gateway. */
   readonly directTools: string;
-  /** What the second server has kept in the end. */
+  /** The final content of the second server's file. */
   readonly kept: unknown;
 }
 
@@ -41,20 +41,20 @@ const issue = {
 
 /**
  * "Read README.md, then create an issue": an agent that knows only the five meta-tools finds, reads up on and calls
- * a tool of one server and then of another. A client process talks to a gateway process, and that to the processes
+ * a tool of one server and then of another. A client process connects to a gateway process, and that to the processes
  * of two servers from npm. A server for the issues of GitHub would need GitHub; the task manager is the one that,
  * on one's own machine, takes a title and a description, gives them a number and keeps them.
  */
 export async function tellStory(): Promise<Story> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), "toolpipe-story-")));
   try {
-    return await tellIn(folder);
+    return await runStory(folder);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 }
 
-async function tellIn(folder: string): Promise<Story> {
+async function runStory(folder: string): Promise<Story> {
   const kept = join(folder, "tasks.json");
   const servers = {
     filesystem: {
@@ -100,7 +100,7 @@ async function tellIn(folder: string): Promise<Story> {
     return {
       steps,
       tools: JSON.stringify(await client.listTools()),
-      directTools: (await Promise.all(Object.values(servers).map(listOf))).join("\n"),
+      directTools: (await Promise.all(Object.values(servers).map(listTools))).join("\n"),
       kept: JSON.parse(await readFile(kept, "utf8")),
     };
   });
@@ -118,6 +118,6 @@ async function withClient<T>(server: Parameters, use: (client: Client) => Promis
   }
 }
 
-function listOf(server: Parameters): Promise<string> {
+function listTools(server: Parameters): Promise<string> {
   return withClient(server, async (client) => JSON.stringify(await client.listTools()));
 }

@@ -1,6 +1,6 @@
 import type { ToolDefinition } from "../../core/mod.ts";
 
-/** What made-up tools do. */
+/** Verbs of generated tools. */
 export const verbs: readonly string[] = [
   "list",
   "get",
@@ -13,7 +13,7 @@ export const verbs: readonly string[] = [
   "watch",
   "close",
 ];
-/** What they do it with. */
+/** Objects of generated tools. */
 export const nouns: readonly string[] = [
   "issues",
   "files",

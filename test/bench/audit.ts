@@ -5,7 +5,7 @@ import { type AuditRecord, fileSink } from "../../plugins/audit/mod.ts";
 
 const SECONDS = 3;
 
-function recordOf(id: number): AuditRecord {
+function createRecord(id: number): AuditRecord {
   return {
     event: "outcome",
     request_id: `00000000-0000-4000-8000-${String(id).padStart(12, "0")}`,
@@ -22,12 +22,12 @@ function recordOf(id: number): AuditRecord {
 /** Records a second, where each is waited for until it is on the disk. */
 async function rate(file: string, atOnce: number): Promise<number> {
   const sink = fileSink(file);
-  await sink.write(recordOf(0));
+  await sink.write(createRecord(0));
   const began = performance.now();
   let count = 0;
   const work = async (): Promise<void> => {
     while (performance.now() - began < SECONDS * 1000) {
-      await sink.write(recordOf(count));
+      await sink.write(createRecord(count));
       count++;
     }
   };
@@ -43,8 +43,8 @@ export async function audit(): Promise<void> {
   try {
     process.stdout.write("| at once | records a second |\n|--------:|-----------------:|\n");
     for (const atOnce of [1, 64, 256]) {
-      const figure = Math.round(await rate(join(folder, `${atOnce}.jsonl`), atOnce)).toLocaleString("en");
-      process.stdout.write(`| ${String(atOnce).padStart(7)} | ${figure.padStart(16)} |\n`);
+      const perSecond = Math.round(await rate(join(folder, `${atOnce}.jsonl`), atOnce)).toLocaleString("en");
+      process.stdout.write(`| ${String(atOnce).padStart(7)} | ${perSecond.padStart(16)} |\n`);
     }
   } finally {
     await rm(folder, { recursive: true, force: true });

@@ -5,9 +5,10 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { createGateway } from "../../core/mod.ts";
-import { placeOf } from "../../core/services/sources.ts";
+import { toServerKey } from "../../core/services/sources.ts";
 import { cache } from "../../plugins/cache/mod.ts";
-import { definitionHash, type ServerConfig } from "../../plugins/sources/mod.ts";
+import { hashServer } from "../../plugins/lib/hash.ts";
+import type { ServerConfig } from "../../plugins/sources/mod.ts";
 import { createSnapshot } from "../../plugins/upstreams/snapshot.ts";
 import { workspaceTools } from "./_workspace-tools.ts";
 
@@ -22,7 +23,7 @@ interface Sample {
   readonly tools: number;
 }
 
-/** From a cold start to the first answered search, with a thousand servers remembered, and with dead ones among them. */
+/** From a cold start to the first answered search, with a thousand cached servers, and with dead ones among them. */
 export async function catalog(): Promise<void> {
   const home = await mkdtemp(join(tmpdir(), "toolpipe-bench-"));
   try {
@@ -93,8 +94,8 @@ export async function prepareCatalog(
       connection: { type: "stdio", command, args, env: {} },
       origin: { source: "inline", file, scope: "config" },
     };
-    snapshot.set(placeOf(config), {
-      hash: definitionHash(config),
+    snapshot.set(toServerKey(config), {
+      hash: hashServer(config),
       savedAt: Date.now(),
       info: { name: config.name },
       listing: {

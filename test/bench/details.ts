@@ -16,7 +16,7 @@ const styles: readonly (readonly [style: DetailsStyle, what: string])[] = [
   ["schema", "the JSON Schema as the server wrote it"],
 ];
 
-/** What the details of tools cost in each style, as a Markdown table. */
+/** Prints the tokens of tool details in each style, as a Markdown table. */
 export async function detailsTable(tools: readonly ListedTool[]): Promise<string> {
   const rows: string[] = [];
   for (const [style, what] of styles) {

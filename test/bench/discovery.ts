@@ -22,7 +22,7 @@ const scenarios: readonly Scenario[] = [
 
 /** Wall time to ask servers over HTTP that take their time to list their tools. On a busy machine, CPU time counts twice and more. */
 export async function discovery(): Promise<void> {
-  // What is imported with the first connection is nobody's delay.
+  // Modules imported with the first connection are not measured.
   await run({ servers: 1, eachMs: 0, parallel: 1 });
   process.stdout.write(
     "| servers | each | at once | took | at most | CPU, with the servers |\n|---|---|---|---|---|---|\n",
@@ -54,7 +54,7 @@ async function run({ servers: count, eachMs, parallel }: Scenario): Promise<numb
   try {
     const before = performance.now();
     const { successful } = await service.warmCacheForServers(
-      servers.map((server, index) => configOf(server, `server-${index}`)),
+      servers.map((server, index) => createConfig(server, `server-${index}`)),
       { maxParallelDiscoveries: parallel },
     );
     if (successful !== count) throw new Error("A server could not be asked.");
@@ -68,21 +68,21 @@ async function run({ servers: count, eachMs, parallel }: Scenario): Promise<numb
   }
 }
 
-/** A server of the older era with one tool, which it takes its time to list. */
+/** A server of the legacy protocol with one tool, which it lists after a delay. */
 async function slowServer(ms: number): Promise<Server> {
   const server = createServer(async (request, response) => {
     if (request.method !== "POST") return void response.writeHead(405).end();
-    const { id, method } = JSON.parse(await bodyOf(request)) as { id?: number; method: string };
+    const { id, method } = JSON.parse(await readBody(request)) as { id?: number; method: string };
     if (id === undefined) return void response.writeHead(202).end();
     if (method === "tools/list") await sleep(ms);
     response.writeHead(200, { "content-type": "application/json" });
-    response.end(JSON.stringify({ jsonrpc: "2.0", id, ...answerTo(method) }));
+    response.end(JSON.stringify({ jsonrpc: "2.0", id, ...createAnswer(method) }));
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return server;
 }
 
-function answerTo(method: string): object {
+function createAnswer(method: string): object {
   if (method === "tools/list")
     return { result: { tools: [{ name: "tool", inputSchema: { type: "object" } }] } };
   if (method !== "initialize") return { error: { code: -32601, message: "Method not found" } };
@@ -90,7 +90,7 @@ function answerTo(method: string): object {
   return { result: { protocolVersion: "2025-06-18", capabilities: { tools: {} }, serverInfo } };
 }
 
-function configOf(server: Server, name: string): ServerConfig {
+function createConfig(server: Server, name: string): ServerConfig {
   const address = server.address();
   if (typeof address !== "object" || !address) throw new Error("The server has no port.");
   const url = `http://127.0.0.1:${address.port}/mcp`;
@@ -101,7 +101,7 @@ function configOf(server: Server, name: string): ServerConfig {
   };
 }
 
-async function bodyOf(request: IncomingMessage): Promise<string> {
+async function readBody(request: IncomingMessage): Promise<string> {
   let text = "";
   for await (const chunk of request) text += String(chunk);
   return text;

@@ -45,7 +45,7 @@ function calling(name: string, gateway: Gateway, tool: string, meta: () => JsonO
   };
 }
 
-/** What a guarded call costs beside one that is not: CPU first, then the time that the disk takes. */
+/** Compares a guarded call with an unguarded one: CPU first, then the time of the disk. */
 export async function guardOverhead(): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "toolpipe-bench-"));
   let keys = 0;

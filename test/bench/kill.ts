@@ -71,8 +71,8 @@ async function killing(home: string, preset: string, callers: number): Promise<r
       await direct.request("tools/call", { name: "get_files_s0", arguments: {} });
       return () => direct.end();
     });
-    process.kill(await childOf(client.pid, "s0"), "SIGKILL");
-    // What is sent to a process that is dying is told to be unknown; whoever calls again has the next one.
+    process.kill(await findChild(client.pid, "s0"), "SIGKILL");
+    // A call to a dying process is reported as unknown; the next call reaches the new process.
     const againMs = await timed(async () => {
       while (!(await call("s0")));
     });
@@ -99,7 +99,7 @@ async function timed(work: () => Promise<(() => Promise<void>) | void>): Promise
 }
 
 /** The process of a server that a gateway has started. */
-async function childOf(gateway: number, server: string): Promise<number> {
+async function findChild(gateway: number, server: string): Promise<number> {
   for (const pid of (await readdir("/proc")).filter((name) => /^\d+$/.test(name))) {
     const [stat, command] = await Promise.all(
       ["stat", "cmdline"].map((name) => readFile(`/proc/${pid}/${name}`, "utf8").catch(() => "")),

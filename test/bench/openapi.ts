@@ -8,7 +8,7 @@ import { promisify } from "node:util";
 import { fromRoot } from "./_root.ts";
 
 const ROUNDS = 5;
-/** What Stripe's document, the largest that most people would use, may take. */
+/** Limits for Stripe's document, the largest that most users have. */
 const MAX_MS = 1_500;
 const MAX_MB = 150;
 const child = fileURLToPath(new URL(`./_openapi-search${import.meta.url.slice(-3)}`, import.meta.url));

@@ -84,7 +84,7 @@ const cached: Plugin = {
   }),
 };
 
-/** What one would write by hand for the same job: look the tool up, run a chain around it, record how it went. */
+/** A hand-written equivalent: looks the tool up, runs a chain around it, records the outcome. */
 function handWritten(count: number): (name: string, input: object) => Promise<object> {
   interface Context {
     readonly id: string;
@@ -169,8 +169,8 @@ export async function pipeline(): Promise<void> {
   await add("a denial", [denying]);
   await add("a short circuit", [cached]);
 
-  const figures = await measure(subjects, 20_000, 9);
-  printTable(figures, "hand-written chain of 5", "CPU µs");
+  const measurements = await measure(subjects, 20_000, 9);
+  printTable(measurements, "hand-written chain of 5", "CPU µs");
   if (touched === 0) throw new Error("No plugin ran.");
   for (const gateway of gateways) await gateway.close();
 }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Ranker } from "../../core/services/search.ts";
 import {
   meanQuality,
-  qualityOf,
+  measureQuality,
   readQueries,
   readTools,
   readUserFile,
@@ -33,10 +33,10 @@ export async function quality(): Promise<void> {
     `| labelled set | tools | queries | ${columns.map(([title]) => title).join(" | ")} |\n`,
   );
   process.stdout.write(`|---|--:|--:|${columns.map(() => "--:").join("|")}|\n`);
-  for (const [name, folder] of sets) process.stdout.write(`${await rowOf(name, folder)}\n`);
+  for (const [name, folder] of sets) process.stdout.write(`${await createRow(name, folder)}\n`);
 }
 
-async function rowOf(name: string, folder: string): Promise<string> {
+async function createRow(name: string, folder: string): Promise<string> {
   const tools = readTools(await readUserFile(join(folder, "tools.jsonl")), `${name}: tools.jsonl`);
   const all = readQueries(await readUserFile(join(folder, "queries.jsonl")), `${name}: queries.jsonl`, tools);
   const step = Math.ceil(all.length / MOST_QUERIES);
@@ -53,7 +53,7 @@ async function rowOf(name: string, folder: string): Promise<string> {
     for (const { query, relevant } of queries) {
       const { hits } = await ranker.rank(query);
       each.push(
-        qualityOf(
+        measureQuality(
           hits.map(({ tool }) => tool.id),
           relevant,
         ),

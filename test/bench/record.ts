@@ -4,7 +4,7 @@ import { collectedTools, detailsTable, ownServersTools } from "./details.ts";
 import { transcript } from "./transcript.ts";
 
 const collected = collectedTools();
-// What the README shows of real runs. `npm run record` prints it, and `npm run record -- --write` puts it there.
+// Records the runs that the README quotes. `npm run record` prints it, and `npm run record -- --write` puts it there.
 const isWanted = process.argv.includes("--write");
 const parts = {
   transcript: ["```text", transcript(await tellStory()), "```"].join("\n"),
@@ -12,6 +12,6 @@ const parts = {
 };
 for (const [name, text] of Object.entries(parts)) {
   process.stdout.write(`${text}\n\n`);
-  // Other figures than those of the collection are worth a look, but are not what the README speaks of.
+  // Measurements of another collection are printed, but are not those of the README.
   if (isWanted && (name !== "details" || collected.length > 0)) writePart(name, text);
 }

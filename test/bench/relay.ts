@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { node } from "./_node.ts";
 import { type ProcessClient, processClient } from "./_relay/process-client.ts";
-import { toolsOf } from "./_relay/tools.ts";
+import { createTools } from "./_relay/tools.ts";
 import { fromRoot } from "./_root.ts";
 
 const SERVERS = 20;
@@ -27,7 +27,7 @@ const upstreams: Readonly<Record<string, string>> = {
 interface Subject {
   readonly name: string;
   readonly args: readonly string[];
-  /** What one of its calls looks like. */
+  /** Creates the parameters of one call. */
   call(tool: string, text: string): object;
 }
 
@@ -43,7 +43,7 @@ interface Calls {
   readonly perSecond: number;
 }
 
-/** What stands between an agent and twenty servers costs: to start, a call, and in memory. Needs Linux. */
+/** Measures relays between an agent and twenty servers: start, calls, and memory. Needs Linux. */
 export async function relay(): Promise<void> {
   const home = await mkdtemp(join(tmpdir(), "toolpipe-bench-"));
   try {
@@ -66,8 +66,8 @@ async function prepare(home: string, upstream: string): Promise<readonly Subject
   const mcpServers = Object.fromEntries(
     names.map((name) => [name, { command: node, args: [upstream, name] }]),
   );
-  const fleet = join(home, "fleet.json");
-  await writeFile(fleet, JSON.stringify({ servers: mcpServers, tools: names.flatMap(toolsOf) }));
+  const serversFile = join(home, "servers.json");
+  await writeFile(serversFile, JSON.stringify({ servers: mcpServers, tools: names.flatMap(createTools) }));
   const config = async (preset: string): Promise<string> => {
     const file = join(home, `${preset}.json`);
     await writeFile(file, JSON.stringify({ preset, mcpServers }));
@@ -77,8 +77,8 @@ async function prepare(home: string, upstream: string): Promise<readonly Subject
   const plain = (name: string, text: string): object => ({ name, arguments: { text } });
   return [
     { name: "direct", args: [upstream, "s0"], call: plain },
-    { name: "raw relay, no SDK", args: [here("./_relay/raw-relay.js"), fleet], call: plain },
-    { name: "relay on the SDK", args: [here("./_relay/sdk-relay.js"), fleet], call: plain },
+    { name: "raw relay, no SDK", args: [here("./_relay/raw-relay.js"), serversFile], call: plain },
+    { name: "relay on the SDK", args: [here("./_relay/sdk-relay.js"), serversFile], call: plain },
     {
       name: "toolpipe, passthrough",
       args: [cli, "serve", "--config", await config("passthrough")],
@@ -173,7 +173,7 @@ async function printCalls(subjects: readonly Subject[], env: NodeJS.ProcessEnv):
   const of = (name: string, key: keyof Calls): number =>
     median((samples.get(name) ?? []).map((taken) => taken[key]));
   // The system counts CPU time by the hundredth of a second, which is too much for the median of rounds.
-  const cpuOf = (name: string): number => mean((samples.get(name) ?? []).map(({ cpuMs }) => cpuMs));
+  const readCpu = (name: string): number => mean((samples.get(name) ?? []).map(({ cpuMs }) => cpuMs));
   const after = new Map(open_.map(({ subject, client }) => [subject.name, client.memoryMb()]));
   await new Promise((resolve) => setTimeout(resolve, REST_MS));
   process.stdout.write(
@@ -185,7 +185,7 @@ async function printCalls(subjects: readonly Subject[], env: NodeJS.ProcessEnv):
       of(name, "p50").toFixed(3),
       (of(name, "p50") / of("direct", "p50")).toFixed(2),
       of(name, "p95").toFixed(3),
-      cpuOf(name).toFixed(3),
+      readCpu(name).toFixed(3),
       of(name, "perSecond").toFixed(0),
       (of(name, "perSecond") / of("direct", "perSecond")).toFixed(2),
       (after.get(name) ?? Number.NaN).toFixed(0),

@@ -33,7 +33,7 @@ for (const name of names.length > 0 ? names : Object.keys(benchmarks)) {
   }
   process.stdout.write(`\n## ${name} (Node ${nodeVersion()})\n\n`);
   const text = await printed(benchmark);
-  // Where the README has a place for it.
+  // If the README has a part for it.
   if (args.includes("--write")) writePart(name, text);
 }
 

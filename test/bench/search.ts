@@ -76,7 +76,7 @@ const subjects: readonly Subject[] = [
 
 /** CPU a query, time to index and memory, beside two search libraries. */
 export async function search(): Promise<void> {
-  const queries = queriesIn();
+  const queries = listQueries();
   process.stdout.write(
     "| tools | ranker | index CPU ms | MB | CPU ms a query: p50 | p95 |\n|--:|---|--:|--:|--:|--:|\n",
   );
@@ -91,11 +91,11 @@ export async function search(): Promise<void> {
     for (const { ask } of open) for (const query of asked) await ask(query);
     // In turn, so that a machine that is busy with something else is so for all of them.
     for (const query of asked)
-      for (const { ask, samples } of open) samples.push(await cpuMsOf(() => ask(query)));
+      for (const { ask, samples } of open) samples.push(await measureCpuMs(() => ask(query)));
     for (const { name, indexMs, megabytes, samples } of open) {
       const [p50 = 0, p95 = 0] = [0.5, 0.95].map((share) => percentile(samples, share));
-      const figures = [indexMs.toFixed(0), megabytes.toFixed(0), p50.toFixed(2), p95.toFixed(2)];
-      process.stdout.write(`| ${size.toLocaleString("en")} | ${name} | ${figures.join(" | ")} |\n`);
+      const cells = [indexMs.toFixed(0), megabytes.toFixed(0), p50.toFixed(2), p95.toFixed(2)];
+      process.stdout.write(`| ${size.toLocaleString("en")} | ${name} | ${cells.join(" | ")} |\n`);
     }
   }
 }
@@ -110,14 +110,14 @@ async function indexed(subject: Subject, tools: readonly Tool[]): Promise<Indexe
   const before = memoryInUse();
   const began = process.cpuUsage();
   const ask = await subject.index(tools);
-  // What was left for the first query to do belongs to it too.
+  // Deferred indexing is part of the first query.
   await ask("first");
   const { user, system } = process.cpuUsage(began);
   return { ask, indexMs: (user + system) / 1000, megabytes: (memoryInUse() - before) / 1e6 };
 }
 
 /** CPU milliseconds of one query: of several in a row where it is short, since the clock is coarse. */
-async function cpuMsOf(work: () => unknown): Promise<number> {
+async function measureCpuMs(work: () => unknown): Promise<number> {
   const before = process.cpuUsage();
   let times = 0;
   let micros = 0;
@@ -148,8 +148,8 @@ function asDocument(tool: Tool): Record<"id" | "name" | "server" | "description"
   return { id: tool.id, name, server, description: `${summary}${rest}`, parameters };
 }
 
-/** What agents and people asked for, where a collection of it lies beside the project, and a few of our own. */
-function queriesIn(): string[] {
+/** Returns recorded queries of agents and people, if the collection lies beside the project, and a few of our own. */
+function listQueries(): string[] {
   const own = [
     "create an issue in a repository",
     "send an email to the team with the report attached",

@@ -1,5 +1,5 @@
 import { findOffences } from "../support/layer-rules.ts";
-import { findCycles, readSources, type SourceFile, unitEdges, unitOf } from "../support/source-graph.ts";
+import { findCycles, findUnit, readSources, type SourceFile, unitEdges } from "../support/source-graph.ts";
 import { fromRoot } from "./_root.ts";
 
 /** Prints the size of the sources and how they hang together; `--than=<folder>` sets another checkout beside them. */
@@ -17,7 +17,7 @@ function measureSize(root: string): Record<string, number> {
   const product = files.filter(({ path }) => !path.startsWith("playground/"));
   const between = product.flatMap(({ path, imports }) =>
     imports
-      .filter(({ to }) => isPlugin(path) && isPlugin(to) && unitOf(path) !== unitOf(to))
+      .filter(({ to }) => isPlugin(path) && isPlugin(to) && findUnit(path) !== findUnit(to))
       .map((one) => ({ path, ...one })),
   );
   const broken = Object.entries(findOffences(files)).map(([rule, found]) => [
@@ -40,7 +40,7 @@ function measureSize(root: string): Record<string, number> {
     ...folders,
     ["imports between plugins", between.length],
     ["imports of values between plugins", between.filter(({ isType }) => !isType).length],
-    ["pairs of plugins", new Set(between.map(({ path, to }) => `${unitOf(path)} ${unitOf(to)}`)).size],
+    ["pairs of plugins", new Set(between.map(({ path, to }) => `${findUnit(path)} ${findUnit(to)}`)).size],
     [
       "folders in the largest cycle",
       Math.max(0, ...findCycles(unitEdges(product)).map((cycle) => cycle.length)),

@@ -20,7 +20,7 @@ interface Row {
   readonly what: string;
   readonly value: number;
   readonly unit: string;
-  /** What the specifications, or the project's own aims, want of it: no more than this. */
+  /** The upper limit that the specifications or the project set. */
   readonly aim: number;
   /** No less than that, instead. */
   readonly isLeast?: boolean;
@@ -75,7 +75,7 @@ function ask(client: ProcessClient, name: string, args: object): Promise<unknown
   return client.request("tools/call", { name, arguments: args });
 }
 
-/** What an agent waits for; the slowest twentieth counts, once the code is warm. */
+/** Latencies for an agent; the 95th percentile counts, once the code is warm. */
 async function answers(file: string, env: NodeJS.ProcessEnv, size: string): Promise<Row[]> {
   const client = await open(file, env);
   const questions = [
@@ -116,7 +116,7 @@ async function searchCpu(client: ProcessClient): Promise<number> {
   return (client.cpuMs() - before) / searches;
 }
 
-/** The same by words alone. */
+/** Search by keywords alone. */
 async function keywordSearch(home: string, env: NodeJS.ProcessEnv, servers: number): Promise<Row> {
   const options = { search: { ranker: "keyword" } };
   const client = await open(await prepareCatalog(home, `keyword-${servers}`, servers, 0, { options }), env);
@@ -126,7 +126,7 @@ async function keywordSearch(home: string, env: NodeJS.ProcessEnv, servers: numb
   return { what: `\`search_tools\` by keyword, CPU, ${tools} tools`, value, unit: "ms", aim: 1 };
 }
 
-/** What an agent pays before its first word. */
+/** Tokens that an agent pays before its first request. */
 async function firstContext(file: string, env: NodeJS.ProcessEnv): Promise<Row> {
   const client = await open(file, env);
   const tools = JSON.stringify(await client.request("tools/list"));
@@ -139,7 +139,7 @@ async function firstContext(file: string, env: NodeJS.ProcessEnv): Promise<Row> 
   };
 }
 
-/** What search has read of 10,000 tools: words, and vectors of their meaning. */
+/** Memory of the search index for 10,000 tools: keywords and embeddings. */
 async function indexSize(home: string): Promise<Row> {
   const folder = join(home, "cache");
   const names = (await readdir(folder)).filter((name) => name.includes("search_"));
@@ -148,7 +148,7 @@ async function indexSize(home: string): Promise<Row> {
   return { what: "search index, 10,000 tools", value, unit: "MB", aim: 100 };
 }
 
-/** What is held after work, once there is none: above what Node itself needs. */
+/** Memory that is held when idle, above that of Node itself. */
 async function memory(files: Readonly<Record<string, string>>, env: NodeJS.ProcessEnv): Promise<Row[]> {
   const bare = processClient(node, ["-e", "process.stdin.resume()"], env);
   const all = await Promise.all(
@@ -216,7 +216,7 @@ async function executions(home: string): Promise<Row[]> {
       aim: 50,
     },
     {
-      what: "requests about tools answered from what is remembered",
+      what: "requests about tools answered from the cache",
       value: 100 * (1 - asked / requests),
       unit: "%",
       aim: 80,
@@ -266,9 +266,9 @@ async function reload(file: string, env: NodeJS.ProcessEnv): Promise<Row> {
 async function commands(file: string, env: NodeJS.ProcessEnv): Promise<Row[]> {
   const [bare, version, search]: [number[], number[], number[]] = [[], [], []];
   for (let round = 0; round < ROUNDS; round++) {
-    bare.push(await cpuOf(["-e", "0"], env));
-    version.push(await cpuOf([cli, "--version"], env));
-    search.push(await cpuOf([cli, "search", "list open issues", "--config", file], env));
+    bare.push(await readCpu(["-e", "0"], env));
+    version.push(await readCpu([cli, "--version"], env));
+    search.push(await readCpu([cli, "search", "list open issues", "--config", file], env));
   }
   return [
     {
@@ -282,7 +282,7 @@ async function commands(file: string, env: NodeJS.ProcessEnv): Promise<Row[]> {
 }
 
 /** CPU milliseconds of a whole process. */
-async function cpuOf(args: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
+async function readCpu(args: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
   const { stderr } = await promisify(execFile)(
     "bash",
     ["-c", 'TIMEFORMAT="%U %S"; time "$0" "$@" >/dev/null 2>/dev/null', node, ...args],

@@ -20,28 +20,28 @@ export function transcript(story: Story): string {
   ].join("\n");
 }
 
-/** What the whole of it takes, from the list of tools to the last answer. */
+/** The duration of the run, from the list of tools to the last answer. */
 export function storyTokens({ steps, tools }: Story): number {
-  return steps.reduce((sum, step) => sum + tokens(requestOf(step)) + tokens(step.answer), tokens(tools));
+  return steps.reduce((sum, step) => sum + tokens(formatRequest(step)) + tokens(step.answer), tokens(tools));
 }
 
 function describe(step: StoryStep): string[] {
-  const request = requestOf(step);
+  const request = formatRequest(step);
   return [
     entry(tokens(request), "→", request),
     entry(tokens(step.answer), "←", step.answer.trim(), LONGEST_ANSWER),
   ];
 }
 
-function requestOf({ tool, args }: StoryStep): string {
+function formatRequest({ tool, args }: StoryStep): string {
   return `${tool} ${JSON.stringify(args)}`;
 }
 
 function entry(count: number, sign: string, text: string, most: number = Number.POSITIVE_INFINITY): string {
   const lines = wrapped(text.replace(/\s+/g, " "));
-  const shown = lines.slice(0, most);
+  const printed = lines.slice(0, most);
   const rest = lines.length > most ? " …" : "";
-  return `${String(count).padStart(7)} ${sign} ${shown.join(`\n${" ".repeat(INDENT - 1)}`)}${rest}`;
+  return `${String(count).padStart(7)} ${sign} ${printed.join(`\n${" ".repeat(INDENT - 1)}`)}${rest}`;
 }
 
 /** Breaks at spaces and after commas, which JSON has enough of. */

@@ -15,7 +15,7 @@ export async function walkedFiles(): Promise<string[]> {
     const gateway = await startObserved(home);
     try {
       for (let index = 0; index < WARM_UP; index++) await gateway.call(`warm ${index}`);
-      // What follows a first call, such as a listing that is kept, is over then.
+      // Work after a first call, such as caching a listing, is done then.
       await new Promise((resolve) => setTimeout(resolve, 1_000));
       await gateway.ranFiles();
       let files: string[] | undefined;

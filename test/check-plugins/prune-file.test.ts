@@ -42,6 +42,32 @@ describe("a file that imports a plugin which is gone", () => {
     ["a statement", "a(); gone(); b();", "a(); b();"],
     ["what a statement declared", "const x = gone(); const y = f(x); a(y); b();", "b();"],
     [
+      "what a statement of a function declared",
+      "function f() { const x = gone(); if (a) x.b(); c(); }",
+      "function f() { c(); }",
+    ],
+    [
+      "a name of another function stays",
+      "function f() { const x = gone(); } function g() { const x = a(); b(x); }",
+      "function f() { } function g() { const x = a(); b(x); }",
+    ],
+    [
+      "a function that cannot answer any more",
+      "function f() { if (a) return 1; return gone(); } function g() { return 2; } const x = f();",
+      "function g() { return 2; }",
+    ],
+    [
+      "a function whose answer lacks a member",
+      "function f() { const x = gone(); return { a, x }; } function g() { f(); } b();",
+      "function g() { } b();",
+    ],
+    ["what a definition needs", "const command = defineCommand({ args, run: () => gone() }); b();", "b();"],
+    [
+      "an interface that needs it",
+      "interface A { a: 1; gone: GoneOptions } function f(a: A) {} b();",
+      "b();",
+    ],
+    [
       "a parameter of the same name stays",
       "const f = (gone: number) => gone + 1;",
       "const f = (gone: number) => gone + 1;",
@@ -73,7 +99,7 @@ describe("a file that imports a plugin which is gone", () => {
     expect(prune(text)).toEqual([left]);
   });
 
-  test("what it exported is told", () => {
+  test("returns the removed exports", () => {
     expect(prune('export { a } from "../plugins/gone/mod.ts";')).toEqual(["", "a"]);
     expect(prune(`${gone}export const x = gone();`)).toEqual(["", "x"]);
     expect(prune(`${gone}export { gone, other };`)).toEqual(["export { other };", "gone"]);

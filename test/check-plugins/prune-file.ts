@@ -32,7 +32,8 @@ export function pruneFile(
 ): Pruned | undefined {
   const program = parseFile(file, text).program as unknown as Node;
   const removed = new Map<Node, Node | undefined>();
-  const lostNames = new Set<string>();
+  /** Names that removed items declared, by the scope that they were declared in. */
+  const lost = new Map<Node, Set<string>>();
   const lostExports = new Set<string>();
   const isGoneModule = (source: unknown, name?: string): boolean => {
     const specifier = (source as { value?: unknown } | null | undefined)?.value;
@@ -46,17 +47,23 @@ export function pruneFile(
   if (removed.size === 0) return undefined;
   return { text: cut(text, removed), lost: [...lostExports] };
 
-  function visit(path: Path, shadowed: ReadonlySet<string>): void {
+  function visit(path: Path, around: ReadonlySet<string>): void {
     const [node, parent] = path;
     if (removed.has(node)) return;
-    const seen = /Function|ArrowFunction/.test(node.type)
-      ? new Set([...shadowed, ...localNames(node)])
-      : shadowed;
-    if (needsGone(node, parent, seen)) remove(path);
-    else for (const child of childrenOf(node)) visit([child, ...path], seen);
+    const lostNames = isScope(node) ? lostInside(node, around) : around;
+    if (needsGone(node, parent, lostNames)) remove(path);
+    else for (const child of listChildren(node)) visit([child, ...path], lostNames);
   }
 
-  function needsGone(node: Node, parent: Node | undefined, shadowed: ReadonlySet<string>): boolean {
+  /** The names that are lost inside a scope: those around it that it does not declare itself, and its own. */
+  function lostInside(scope: Node, around: ReadonlySet<string>): ReadonlySet<string> {
+    const names = new Set(around);
+    for (const name of scopeNames(scope, (node) => !removed.has(node))) names.delete(name);
+    for (const name of lost.get(scope) ?? []) names.add(name);
+    return names;
+  }
+
+  function needsGone(node: Node, parent: Node | undefined, lostNames: ReadonlySet<string>): boolean {
     switch (node.type) {
       case "ImportDeclaration":
       case "ImportExpression":
@@ -67,14 +74,14 @@ export function pruneFile(
       case "TSModuleDeclaration":
         return isGoneModule(node["id"]);
       case "ImportSpecifier":
-        return isGoneModule(parent?.["source"], nameOf(node["imported"]));
+        return isGoneModule(parent?.["source"], getName(node["imported"]));
       case "ExportSpecifier":
         return (
-          isGoneModule(parent?.["source"], nameOf(node["local"])) ||
-          (!parent?.["source"] && lostNames.has(nameOf(node["local"])))
+          isGoneModule(parent?.["source"], getName(node["local"])) ||
+          (!parent?.["source"] && lostNames.has(getName(node["local"])))
         );
       case "Identifier":
-        return lostNames.has(nameOf(node)) && !shadowed.has(nameOf(node)) && !isLabel(node, parent);
+        return lostNames.has(getName(node)) && !isLabel(node, parent);
       default:
         return false;
     }
@@ -85,9 +92,71 @@ export function pruneFile(
     const item = path[at] ?? path[0];
     const list = path[at + 1];
     removed.set(item, list);
-    for (const name of declaredNames(item)) lostNames.add(name);
+    const scope = path.slice(at + 1).find(isScope) ?? program;
+    const names = lost.get(scope) ?? new Set();
+    lost.set(scope, names);
+    for (const name of declaredNames(item)) names.add(name);
     if (/^Export/.test(item.type)) for (const name of declaredNames(item)) lostExports.add(name);
+    const [owner, ...rest] = path.slice(
+      at + 1 + path.slice(at + 1).findIndex((node) => isBroken(item, node)),
+    );
+    if (owner && isBroken(item, owner) && !removed.has(owner)) remove([owner, ...rest]);
+
+    /** Whether something around the item is of no use without it. */
+    function isBroken(part: Node, around: Node): boolean {
+      if (/Function/.test(around.type)) {
+        // Without its last return, or a member of what it returns, a function does not answer as it should.
+        return isLast(part, list) && returnsValue(part) ? true : isMember(part, list, returned(path, around));
+      }
+      if (/^TS(Interface|TypeAlias)Declaration$/.test(around.type))
+        return part.type === "TSPropertySignature" && part["optional"] !== true;
+      return around.type === "CallExpression" && isMember(part, list, definition(around));
+    }
   }
+}
+
+/** Whether an item is a property of an object, or of nothing at all. */
+function isMember(item: Node, list: Node | undefined, object: unknown): boolean {
+  return item.type === "Property" && list !== undefined && list === object;
+}
+
+/** The object that a function on the path returns by its last statement. */
+function returned(path: Path, owner: Node): unknown {
+  const body = owner["body"] as Node;
+  if (body.type !== "BlockStatement") return body;
+  const at = path.findIndex((node) => node.type === "ReturnStatement");
+  return at < 0 ? undefined : path[at]?.["argument"];
+}
+
+/** The object that a call such as `defineCommand` takes. */
+function definition({ callee, arguments: given }: Node): unknown {
+  return /^define[A-Z]/.test(getName(callee)) ? (given as Node[])[0] : undefined;
+}
+
+/** Whether names are declared in a node: a file, a function or a block. */
+function isScope({ type }: Node): boolean {
+  return /^(Program|BlockStatement|TSModuleBlock)$/.test(type) || /Function/.test(type);
+}
+
+/** The names that a scope declares with statements and parameters of its own. */
+function scopeNames(scope: Node, isThere: (node: Node) => boolean): string[] {
+  const { params, body } = scope as { params?: unknown; body?: unknown };
+  return [
+    ...(Array.isArray(params) ? (params as Node[]).flatMap(boundNames) : []),
+    ...(Array.isArray(body) ? (body as Node[]).filter(isThere).flatMap(declaredNames) : []),
+  ];
+}
+
+/** Whether a node is the last statement of its block. */
+function isLast(item: Node, list: Node | undefined): boolean {
+  const body = list?.["body"];
+  return Array.isArray(body) && body.at(-1) === item;
+}
+
+/** Whether a statement returns a value from the function around it. */
+function returnsValue(node: Node): boolean {
+  if (node.type === "ReturnStatement") return node["argument"] !== null;
+  return !/Function/.test(node.type) && listChildren(node).some(returnsValue);
 }
 
 /** Whether a node is something that can be deleted by itself. */
@@ -121,13 +190,13 @@ function isLabel(node: Node, parent: Node | undefined): boolean {
 function declaredNames(node: Node): string[] {
   switch (node.type) {
     case "ImportDeclaration":
-      return (node["specifiers"] as Node[]).map(({ local }) => nameOf(local));
+      return (node["specifiers"] as Node[]).map(({ local }) => getName(local));
     case "ImportSpecifier":
     case "ImportDefaultSpecifier":
     case "ImportNamespaceSpecifier":
-      return [nameOf(node["local"])];
+      return [getName(node["local"])];
     case "ExportSpecifier":
-      return [nameOf(node["exported"])];
+      return [getName(node["exported"])];
     case "ExportNamedDeclaration":
       return node["declaration"]
         ? declaredNames(node["declaration"] as Node)
@@ -138,7 +207,7 @@ function declaredNames(node: Node): string[] {
     case "ClassDeclaration":
     case "TSTypeAliasDeclaration":
     case "TSInterfaceDeclaration":
-      return [nameOf(node["id"])];
+      return [getName(node["id"])];
     default:
       return [];
   }
@@ -146,7 +215,7 @@ function declaredNames(node: Node): string[] {
 
 /** The names that a pattern binds. */
 function boundNames(pattern: Node): string[] {
-  if (pattern.type === "Identifier") return [nameOf(pattern)];
+  if (pattern.type === "Identifier") return [getName(pattern)];
   if (pattern.type === "Property") return boundNames(pattern["value"] as Node);
   if (pattern.type === "AssignmentPattern") return boundNames(pattern["left"] as Node);
   if (pattern.type === "RestElement") return boundNames(pattern["argument"] as Node);
@@ -155,22 +224,12 @@ function boundNames(pattern: Node): string[] {
     .flatMap((one) => (one ? boundNames(one as Node) : []));
 }
 
-/** Parameters of a function and what its own body declares. */
-function localNames(node: Node): string[] {
-  const params = node["params"];
-  const body = (node["body"] as Node | undefined)?.["body"];
-  return [
-    ...(Array.isArray(params) ? (params as Node[]).flatMap(boundNames) : []),
-    ...(Array.isArray(body) ? (body as Node[]).flatMap(declaredNames) : []),
-  ];
-}
-
-function nameOf(node: unknown): string {
+function getName(node: unknown): string {
   const { name, value } = node as { name?: string; value?: string };
   return name ?? value ?? "";
 }
 
-function childrenOf(node: Node): Node[] {
+function listChildren(node: Node): Node[] {
   return Object.values(node)
     .flat()
     .filter((value): value is Node => typeof (value as Node | null)?.type === "string");

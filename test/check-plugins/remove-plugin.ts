@@ -7,10 +7,10 @@ import { type IsGone, pruneFile } from "./prune-file.ts";
 const ROOTS = ["presets", "plugins/cli", "playground"];
 /** Tests of the composed product. One that needs the plugin goes with it. */
 const PRODUCT_TESTS =
-  /^test\/(presets|playground|bench|conformance|soak|torture|plugins\/cli)\/|^test\/[^/]+\.ts$/;
+  /^test\/(presets|playground|cookbook|bench|conformance|soak|torture|plugins\/cli)\/|^test\/[^/]+\.ts$/;
 /** Suites and programs that tests share. One that needs the plugin goes with the last test that uses it. */
 const SHARED = /^test\/(contracts|fixtures)\//;
-/** What another plugin's tests may import of a plugin, to test both together; such a test goes with either. */
+/** Files of a plugin that another plugin's tests may import, to test both together; such a test goes with either. */
 const ENTRY = /^plugins\/([^/]+\.ts|[^/]+\/mod\.ts)$/;
 
 /** The plugins of a checkout by name. The shell of the commands is a composition root, and `lib` no plugin. */
@@ -45,11 +45,15 @@ export function removePlugin(root: string, name: string, isStrict = false): stri
   for (let isChanged = true; isChanged; ) {
     isChanged = false;
     for (const file of roots) {
+      if (goneFiles.has(file)) continue;
       const pruned = pruneFile(file, readFileSync(join(root, file), "utf8"), isGone, modules);
       if (!pruned) continue;
       isChanged = true;
       writeFileSync(join(root, file), pruned.text);
-      goneNames.set(file, new Set([...(goneNames.get(file) ?? []), ...pruned.lost]));
+      const lost = new Set([...(goneNames.get(file) ?? []), ...pruned.lost]);
+      goneNames.set(file, lost);
+      const { exports } = readSource(file, pruned.text, modules);
+      if (lost.size > 0 && exports.length === 0) drop(file);
     }
     for (const file of tests) {
       if (goneFiles.has(file) || !needsGone(file)) continue;

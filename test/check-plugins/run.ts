@@ -1,7 +1,7 @@
 // Deletes each plugin in turn, in a copy of the project, and type-checks the rest.
 //   npm run check:plugins -- [--only a,b] [--tests] [--strict] [--verbose] [--max n]
 import { execFile, execFileSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -41,7 +41,8 @@ const files = execFileSync("git", ["ls-files", "-co", "--exclude-standard", "-z"
   encoding: "utf8",
 })
   .split("\0")
-  .filter(Boolean);
+  // A file that is deleted but not committed is still listed.
+  .filter((file) => file !== "" && existsSync(join(root, file)));
 // Files that do not see a deleted plugin need no second check.
 const checked = join(mkdtempSync(join(tmpdir(), "toolpipe-checked-")), "tsconfig.tsbuildinfo");
 await prime();
@@ -98,7 +99,7 @@ async function check(plugin: string, folder: string): Promise<Verdict> {
 
 async function typeErrors(folder: string): Promise<string[]> {
   const compiler = join(root, "node_modules", "typescript", "bin", "tsc");
-  // What only the plugin needed may be left over.
+  // Imports that only the plugin needed may be left over.
   const options =
     "--noUnusedLocals false --noUnusedParameters false --incremental --singleThreaded --pretty false";
   return await run(process.execPath, [compiler, ...options.split(" ")], { cwd: folder, maxBuffer: 1e8 }).then(

@@ -1,18 +1,18 @@
-import { baselineOf, type Target } from "./_baseline.ts";
-import { faultsIn } from "./_checks.ts";
+import { getBaseline, type Target } from "./_baseline.ts";
+import { findFaults } from "./_checks.ts";
 import { startGateway } from "./_gateway.ts";
 import type { Found, Revision, Suite } from "./_suite.ts";
 import { everythingServer } from "./everything-server.ts";
 
 const IMPATIENT = "server-stateless";
 
-/** Runs what is scored of some revisions against the fixture, or against a gateway in front of it. */
+/** Runs the scored scenarios of some revisions against the fixture, or against a gateway to it. */
 export async function asServer(
   suite: Suite,
   target: Exclude<Target, "client">,
   revisions: readonly Revision[],
 ): Promise<ReadonlyMap<Revision, Found>> {
-  const fixture = await everythingServer({ eras: target === "passthrough-older" ? "older" : "both" });
+  const fixture = await everythingServer({ protocols: target === "passthrough-older" ? "legacy" : "both" });
   const preset = target === "anygpt" ? "anygpt" : "passthrough";
   const gateway = target === "fixture" ? undefined : await startGateway(preset, fixture.url);
   const url = gateway?.url ?? fixture.url;
@@ -34,15 +34,15 @@ export async function asServer(
     const scenario = "tools-call-simple-text";
     for (let tries = 0; tries < 30; tries++) {
       const first = await suite.server(url, "2025-11-25", scenario);
-      if (faultsIn(first.get(scenario)).length === 0) return;
+      if (findFaults(first.get(scenario)).length === 0) return;
     }
   }
 
   /** It gives us half a second for each answer: it is tried again before it counts against a busy machine. */
   async function again(url: string, revision: Revision, before: Found): Promise<Found> {
     let now = before;
-    const isKnown = !before.has(IMPATIENT) || baselineOf(target, revision).has(IMPATIENT);
-    for (let tries = 0; tries < 3 && !isKnown && faultsIn(now.get(IMPATIENT)).length > 0; tries++) {
+    const isKnown = !before.has(IMPATIENT) || getBaseline(target, revision).has(IMPATIENT);
+    for (let tries = 0; tries < 3 && !isKnown && findFaults(now.get(IMPATIENT)).length > 0; tries++) {
       now = await suite.server(url, revision, IMPATIENT);
     }
     return now;

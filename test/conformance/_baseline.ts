@@ -1,23 +1,23 @@
 import { existsSync, readFileSync } from "node:fs";
 import { fromRoot } from "../bench/_root.ts";
-import { faultsIn } from "./_checks.ts";
+import { findFaults } from "./_checks.ts";
 import type { Found, Revision } from "./_suite.ts";
 
-/** What is tested. */
+/** A target of the suite. */
 export type Target = "fixture" | "passthrough" | "passthrough-older" | "anygpt" | "client";
 
-/** What a run came to. */
+/** The outcome of a run. */
 export interface Outcome {
   readonly target: Target;
   readonly revision: Revision;
   readonly scored: number;
   readonly passed: number;
-  /** What nobody expected: scenarios that fail, and scenarios that no longer do. */
+  /** Unexpected scenarios: those that fail, and those that no longer do. */
   readonly surprises: readonly string[];
 }
 
 /** The scenarios that are known to fail, in the form that the suite itself reads; each line says why. */
-export function baselineOf(target: Target, revision: Revision): ReadonlySet<string> {
+export function getBaseline(target: Target, revision: Revision): ReadonlySet<string> {
   const file = fromRoot(`test/conformance/baseline/${target}-${revision}.yml`);
   if (!existsSync(file)) return new Set();
   const lines = readFileSync(file, "utf8").matchAll(/^ {2}- (\S+) # \S.*$/gm);
@@ -25,17 +25,17 @@ export function baselineOf(target: Target, revision: Revision): ReadonlySet<stri
 }
 
 /** Compares what was found with what is known. */
-export function outcomeOf(
+export function compareBaseline(
   target: Target,
   revision: Revision,
   scored: readonly string[],
   found: Found,
 ): Outcome {
-  const known = baselineOf(target, revision);
+  const known = getBaseline(target, revision);
   const surprises: string[] = [];
   let passed = 0;
   for (const scenario of scored) {
-    const faults = faultsIn(found.get(scenario));
+    const faults = findFaults(found.get(scenario));
     if (faults.length === 0) passed++;
     if (faults.length > 0 && !known.has(scenario))
       surprises.push([`${scenario} fails`, ...faults].join("\n    "));
@@ -48,13 +48,13 @@ export function outcomeOf(
 const titles: Readonly<Record<Target, string>> = {
   fixture: "The test server by itself",
   passthrough: "Gateway, `passthrough`, as a server",
-  "passthrough-older": "The same, in front of a server of the older era",
+  "passthrough-older": "Passthrough to a server of the legacy protocol",
   anygpt: "Gateway, `anygpt`, as a server",
   client: "Connections to servers, as a client",
 };
 
 /** The table for the README. */
-export function tableOf(outcomes: readonly Outcome[]): string {
+export function formatTable(outcomes: readonly Outcome[]): string {
   const rows = outcomes.map(
     ({ target, revision, scored, passed }) => `| ${titles[target]} | ${revision} | ${passed} / ${scored} |`,
   );

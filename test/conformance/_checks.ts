@@ -14,7 +14,7 @@ export async function readChecks(folder: string): Promise<Map<string, readonly C
   for (const file of await readdir(folder, { recursive: true })) {
     if (!file.endsWith("checks.json")) continue;
     const name = dirname(file).split(sep).join("/");
-    // Those of servers have that in front, and all of them the time behind.
+    // Folders of servers have a prefix, and all of them the time as suffix.
     const scenario = name.replace(/^server-/, "").replace(/-\d{4}-\d\d-\d\dT[\d-]+Z$/, "");
     found.set(scenario, JSON.parse(await readFile(join(folder, file), "utf8")) as Check[]);
   }
@@ -22,7 +22,7 @@ export async function readChecks(folder: string): Promise<Map<string, readonly C
 }
 
 /** The faults among the checks of a scenario; one that was not run at all is one as well. */
-export function faultsIn(checks: readonly Check[] | undefined): readonly string[] {
+export function findFaults(checks: readonly Check[] | undefined): readonly string[] {
   if (!checks || checks.length === 0) return ["it was not run to its end"];
   return checks
     .filter(({ status }) => status === "FAILURE" || status === "WARNING")

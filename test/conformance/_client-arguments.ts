@@ -1,15 +1,15 @@
 import { isJsonObject, type JsonObject, type ToolDefinition } from "../../core/mod.ts";
 
 /** Arguments that a tool accepts: a value for each that it requires. */
-export function argumentsFor(tool: ToolDefinition, all: readonly ToolDefinition[]): JsonObject {
+export function makeArguments(tool: ToolDefinition, all: readonly ToolDefinition[]): JsonObject {
   const { properties, required } = tool.inputSchema;
   if (!isJsonObject(properties) || !Array.isArray(required)) return {};
   return Object.fromEntries(
-    required.map((key) => [String(key), valueFor(properties[String(key)], tool, all)]),
+    required.map((key) => [String(key), makeValue(properties[String(key)], tool, all)]),
   );
 }
 
-function valueFor(schema: unknown, tool: ToolDefinition, all: readonly ToolDefinition[]): unknown {
+function makeValue(schema: unknown, tool: ToolDefinition, all: readonly ToolDefinition[]): unknown {
   const type = isJsonObject(schema) ? schema["type"] : undefined;
   if (type === "number" || type === "integer") return 2;
   if (type === "boolean") return true;

@@ -8,7 +8,7 @@ export function obligingClient(): Client {
     capabilities: { elicitation: {}, sampling: {}, roots: {} },
     can: () => true,
     async ask(method, params) {
-      if (method === "elicitation/create") return { action: "accept", content: filledIn(params) };
+      if (method === "elicitation/create") return { action: "accept", content: fillForm(params) };
       if (method === "roots/list") return { roots: [] };
       return { role: "assistant", content: { type: "text", text: "Yes." }, model: "none" };
     },
@@ -16,7 +16,7 @@ export function obligingClient(): Client {
   };
 }
 
-function filledIn(params: Readonly<JsonObject>): JsonObject {
+function fillForm(params: Readonly<JsonObject>): JsonObject {
   const schema = isJsonObject(params["requestedSchema"]) ? params["requestedSchema"] : {};
   const properties = isJsonObject(schema["properties"]) ? schema["properties"] : {};
   return Object.fromEntries(

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../core/mod.ts";
 import type { OAuthSettings } from "../../plugins/mcp/oauth/session.ts";
 
-/** What a scenario tells the client besides the address. */
+/** Settings of a scenario for the client, besides the address. */
 export interface Context {
   readonly client_id?: string;
   readonly client_secret?: string;
@@ -9,7 +9,7 @@ export interface Context {
 }
 
 /** The configuration that a person would have written for the server of a scenario. */
-export function oauthFor(scenario: string, context: Context): OAuthSettings | undefined {
+export function getOAuth(scenario: string, context: Context): OAuthSettings | undefined {
   if (scenario === "auth/basic-cimd") {
     return { clientMetadataUrl: "https://conformance-test.local/client-metadata.json" };
   }

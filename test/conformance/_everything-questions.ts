@@ -12,7 +12,7 @@ import { text } from "./_everything-content.ts";
 import { enums, primitives } from "./_everything-forms.ts";
 import { type FixtureTool, type Surroundings, tool } from "./_everything-tools.ts";
 
-/** What a tool keeps with the client between two rounds. */
+/** The state that a tool keeps with the client between two rounds. */
 export interface Kept {
   readonly round: number;
 }
@@ -47,8 +47,8 @@ const oneText = (name: string): Tool["inputSchema"] => ({
 
 type Answers = InputResponses | Record<string, unknown> | undefined;
 
-/** The answer to a question, as text; nothing if there is none, whoever declined it. */
-function answerTo(key: string, { context }: Surroundings): string | undefined {
+/** Returns the answer to a question as a string; nothing if it was declined. */
+function readAnswer(key: string, { context }: Surroundings): string | undefined {
   const view = inputResponse(context.mcpReq.inputResponses as Answers, key);
   if (view.kind === "missing") return undefined;
   if (view.kind === "roots") return JSON.stringify(view.roots);
@@ -66,7 +66,7 @@ function asking(
 ): FixtureTool {
   const description = `Asks for "${key}" and says what it was told.`;
   const run: FixtureTool["run"] = async (surroundings) => {
-    const answer = answerTo(key, surroundings);
+    const answer = readAnswer(key, surroundings);
     if (answer === undefined) return inputRequired({ inputRequests: { [key]: question(surroundings) } });
     return text(`It was told: ${answer}`);
   };
@@ -77,7 +77,7 @@ function asking(
 function keeping(name: string, questions: Readonly<Record<string, Request>>): FixtureTool {
   return tool(name, "Asks, and keeps its state with the client.", async (surroundings) => {
     const kept = surroundings.context.mcpReq.requestState<Kept>();
-    const isComplete = Object.keys(questions).every((key) => answerTo(key, surroundings) !== undefined);
+    const isComplete = Object.keys(questions).every((key) => readAnswer(key, surroundings) !== undefined);
     if (kept && isComplete) return text("state-ok");
     return inputRequired({ inputRequests: questions, requestState: await stateCodec.mint({ round: 1 }) });
   });
@@ -122,8 +122,8 @@ export const askingTools: readonly FixtureTool[] = [
   }),
   tool("test_input_required_result_multi_round", "Asks twice.", async (surroundings) => {
     const { round = 0 } = surroundings.context.mcpReq.requestState<Kept>() ?? {};
-    if (round === 2 && answerTo("step2", surroundings)) return text("It was told both.");
-    const next = round >= 1 && answerTo("step1", surroundings) ? 2 : 1;
+    if (round === 2 && readAnswer("step2", surroundings)) return text("It was told both.");
+    const next = round >= 1 && readAnswer("step1", surroundings) ? 2 : 1;
     const inputRequests: InputRequests =
       next === 2
         ? { step2: ask("Step 2: What is your favorite color?", field("color")) }
@@ -139,7 +139,7 @@ export const askingTools: readonly FixtureTool[] = [
         : []),
     ];
     // One at a time: it must not depend on chance which of them is refused first.
-    const next = askable.find(([key]) => answerTo(key, surroundings) === undefined);
+    const next = askable.find(([key]) => readAnswer(key, surroundings) === undefined);
     if (!next) return text("Nothing left to ask.");
     return inputRequired({ inputRequests: Object.fromEntries([next]) });
   }),

@@ -1,13 +1,13 @@
 import type { InputRequiredResult, ServerContext, Tool } from "@modelcontextprotocol/server";
 import { pause, png, text, wav } from "./_everything-content.ts";
 
-/** What a tool can do besides answering. */
+/** Actions of a tool besides answering. */
 export interface Surroundings {
   readonly context: ServerContext;
   readonly args: Readonly<Record<string, unknown>>;
-  /** What the client says it can be asked for. */
+  /** The capabilities that the client declares. */
   readonly capabilities: Readonly<Record<string, unknown>>;
-  /** Adds a tool or a prompt, or takes it away again, and says so. */
+  /** Adds or removes a tool or a prompt, and notifies the client. */
   change(what: "tools" | "prompts"): Promise<void>;
 }
 

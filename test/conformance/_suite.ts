@@ -11,7 +11,7 @@ export const revisions = ["2025-11-25", "2026-07-28"] as const;
 /** One of them. */
 export type Revision = (typeof revisions)[number];
 
-/** What a run of the suite found, scenario by scenario. */
+/** The findings of a run of the suite, by scenario. */
 export type Found = ReadonlyMap<string, readonly Check[]>;
 
 /** The conformance suite of the protocol. */
@@ -44,7 +44,8 @@ export function findSuite(
       return [...part.matchAll(/^ {2}- (\S+)$/gm)].map(([, name]) => String(name));
     },
     server(url, revision, scenario) {
-      const which = scenario === undefined ? ["--requirements", revision] : oneOf(scenario, revision);
+      const which =
+        scenario === undefined ? ["--requirements", revision] : selectScenario(scenario, revision);
       return inFolder(async (folder) => {
         await run(["server", "--url", url, ...which, "--timeout", String(TIMEOUT_MS), "-o", folder]);
         return readChecks(folder);
@@ -54,7 +55,15 @@ export function findSuite(
       const words = command.map((word) => `"${word}"`).join(" ");
       const limit = ["--timeout", String(TIMEOUT_MS)];
       return inFolder(async (folder) => {
-        const given = ["client", "--command", words, ...oneOf(scenario, revision), ...limit, "-o", folder];
+        const given = [
+          "client",
+          "--command",
+          words,
+          ...selectScenario(scenario, revision),
+          ...limit,
+          "-o",
+          folder,
+        ];
         const { code, stderr } = await run(given);
         const checks = (await readChecks(folder)).get(scenario) ?? [];
         // The suite also asks whether the client itself ended well.
@@ -75,7 +84,7 @@ export function findSuite(
 }
 
 /** Without the last word, a scenario that is not made for a revision would be taken for one that passes. */
-function oneOf(scenario: string, revision: Revision): readonly string[] {
+function selectScenario(scenario: string, revision: Revision): readonly string[] {
   return ["--scenario", scenario, "--spec-version", revision, "--force"];
 }
 

@@ -9,13 +9,13 @@ import type { HttpConnection } from "../../core/services/sources.ts";
 import { connectHttp, type HttpUpstream } from "../../plugins/mcp/http/connect.ts";
 import { authorize } from "../../plugins/mcp/oauth/login.ts";
 import { sendWithInput } from "../../plugins/upstreams/input-requests.ts";
-import { argumentsFor } from "./_client-arguments.ts";
+import { makeArguments } from "./_client-arguments.ts";
 import { headlessBrowser } from "./_client-browser.ts";
 import { obligingClient } from "./_client-person.ts";
-import { type Context, oauthFor } from "./_client-settings.ts";
+import { type Context, getOAuth } from "./_client-settings.ts";
 
 // The conformance suite starts this once for each of its scenarios: it does with our connection to a server what a
-// gateway and the person in front of it would do, and the scenario watches from the server's side.
+// gateway and its user would do, and the scenario watches from the server's side.
 
 const name = "scenario";
 /** A login that does not help is not made again and again. */
@@ -29,12 +29,12 @@ const { MCP_CONFORMANCE_SCENARIO: scenario = "", MCP_CONFORMANCE_CONTEXT: given 
 const context = JSON.parse(given) as Context;
 const connection: HttpConnection = { type: "http", url: String(process.argv.at(-1)), headers: {} };
 const stateFolder = await mkdtemp(join(tmpdir(), "toolpipe-conformance-"));
-const oauth = oauthFor(scenario, context);
+const oauth = getOAuth(scenario, context);
 const client = obligingClient();
 const { capabilities } = client;
 
 try {
-  const upstream = await loggingIn(() =>
+  const upstream = await retryLogin(() =>
     connectHttp(connection, { name, stateFolder, oauth, startTimeoutMs, capabilities }),
   );
   await use(upstream).finally(() => upstream.close());
@@ -47,11 +47,11 @@ try {
 
 /** Uses all that there is, once. */
 async function use(upstream: HttpUpstream): Promise<void> {
-  const listing = await loggingIn(() => upstream.list());
+  const listing = await retryLogin(() => upstream.list());
   if (listOnly.has(scenario)) return;
-  for (const { tool, args } of callsOf(listing)) {
+  for (const { tool, args } of planCalls(listing)) {
     const asking = { server: name, client, input: undefined };
-    await loggingIn(() => sendWithInput((input) => upstream.call(tool, args, { client, input }), asking));
+    await retryLogin(() => sendWithInput((input) => upstream.call(tool, args, { client, input }), asking));
   }
   for (const { uri } of listing.resources) await upstream.request?.("resources/read", { uri: String(uri) });
   for (const prompt of listing.prompts) {
@@ -59,13 +59,13 @@ async function use(upstream: HttpUpstream): Promise<void> {
   }
 }
 
-function callsOf({ tools }: Listing): { tool: string; args: JsonObject }[] {
+function planCalls({ tools }: Listing): { tool: string; args: JsonObject }[] {
   if (context.toolCalls) return context.toolCalls.map((call) => ({ tool: call.name, args: call.arguments }));
-  return tools.map((tool) => ({ tool: tool.name, args: argumentsFor(tool, tools) }));
+  return tools.map((tool) => ({ tool: tool.name, args: makeArguments(tool, tools) }));
 }
 
 /** Does something; where the server wants a login for it, logs in and does it again. */
-async function loggingIn<T>(work: () => Promise<T>): Promise<T> {
+async function retryLogin<T>(work: () => Promise<T>): Promise<T> {
   for (let logins = 0; ; logins++) {
     try {
       return await work();

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { asServer } from "./_as-server.ts";
-import { outcomeOf } from "./_baseline.ts";
-import { faultsIn } from "./_checks.ts";
+import { compareBaseline } from "./_baseline.ts";
+import { findFaults } from "./_checks.ts";
 import { clientCommand } from "./_client-command.ts";
 import { findSuite, type Revision, revisions } from "./_suite.ts";
 
@@ -17,7 +17,7 @@ describe.skipIf(!suite)("the conformance suite of the protocol (needs Node 24 wi
       for (const revision of revisions) {
         const scored = (await suite?.scored(revision, "server")) ?? [];
         expect(scored).toHaveLength(revision === "2025-11-25" ? 30 : 37);
-        const outcome = outcomeOf(target, revision, scored, found?.get(revision) ?? new Map());
+        const outcome = compareBaseline(target, revision, scored, found?.get(revision) ?? new Map());
         expect(outcome.surprises).toEqual([]);
       }
     },
@@ -36,7 +36,7 @@ describe.skipIf(!suite)("the conformance suite of the protocol (needs Node 24 wi
   ])(
     "has no fault to find with us as a client in %s of %s",
     async (scenario, revision) => {
-      expect(faultsIn(await suite?.client(clientCommand(), revision, scenario))).toEqual([]);
+      expect(findFaults(await suite?.client(clientCommand(), revision, scenario))).toEqual([]);
     },
     LIMIT_MS,
   );

@@ -27,15 +27,15 @@ export interface EverythingServer {
 
 /** How the fixture is started. */
 export interface EverythingOptions {
-  /** Which eras it knows; both by default. */
-  readonly eras?: "both" | "older" | undefined;
+  /** The protocols it supports; both by default. */
+  readonly protocols?: "both" | "legacy" | undefined;
   /** Any free one by default. */
   readonly port?: number | undefined;
 }
 
-/** Starts the fixture on 127.0.0.1. Clients of the older era get a session each. */
+/** Starts the fixture on 127.0.0.1. Legacy clients get a session each. */
 export async function everythingServer({
-  eras = "both",
+  protocols = "both",
   port = 0,
 }: EverythingOptions = {}): Promise<EverythingServer> {
   const sessions = new Map<string, { server: Server; transport: WebStandardStreamableHTTPServerTransport }>();
@@ -44,7 +44,7 @@ export async function everythingServer({
 
   const handle = toNodeHandler({
     fetch: async (request) =>
-      eras === "older" || (await isLegacyRequest(request)) ? legacy(request) : modern.fetch(request),
+      protocols === "legacy" || (await isLegacyRequest(request)) ? legacy(request) : modern.fetch(request),
   });
   const allowed = [localhostHostValidation(), localhostOriginValidation()];
   const http = createServer((request, response) => {

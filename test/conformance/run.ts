@@ -1,7 +1,7 @@
 import { availableParallelism } from "node:os";
 import { writePart } from "../bench/_readme.ts";
 import { asServer } from "./_as-server.ts";
-import { type Outcome, outcomeOf, type Target, tableOf } from "./_baseline.ts";
+import { compareBaseline, formatTable, type Outcome, type Target } from "./_baseline.ts";
 import type { Check } from "./_checks.ts";
 import { clientCommand } from "./_client-command.ts";
 import { type Found, findSuite, type Revision, revisions, type Suite } from "./_suite.ts";
@@ -26,10 +26,10 @@ async function main(suite: Suite): Promise<number> {
     const found = target === "client" ? await asClient(suite) : await asServer(suite, target, revisions);
     for (const [revision, each] of found) {
       const scored = await suite.scored(revision, target === "client" ? "client" : "server");
-      outcomes.push(outcomeOf(target, revision, scored, each));
+      outcomes.push(compareBaseline(target, revision, scored, each));
     }
   }
-  const table = tableOf(outcomes);
+  const table = formatTable(outcomes);
   process.stdout.write(`${table}\n`);
   const surprising = outcomes.filter(({ surprises }) => surprises.length > 0);
   for (const { target, revision, surprises } of surprising) {

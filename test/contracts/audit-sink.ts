@@ -32,7 +32,7 @@ function later(sink: AuditSink, id: number): MaybePromise<void> {
   return sink.writeSoon ? sink.writeSoon(() => record(id), 50) : sink.write(record(id));
 }
 
-/** What every audit sink does. */
+/** The contract of every audit sink. */
 export function testAuditSink(name: string, open: () => Promise<SinkUnderTest>): void {
   describe(`${name} as an audit sink`, () => {
     test("a record is kept as it was once its write resolves", async () => {
@@ -95,10 +95,10 @@ export function testAuditSink(name: string, open: () => Promise<SinkUnderTest>):
 
     test("a record that has no time takes those with it that have", async () => {
       const { sink, read } = await open();
-      const patient = later(sink, 1);
+      const waiting = later(sink, 1);
       await sink.write(record(2));
       expect((await read()).map(({ request_id }) => request_id)).toEqual(["1", "2"]);
-      await patient;
+      await waiting;
       await sink.close();
     });
 
@@ -125,7 +125,7 @@ export function testAuditSink(name: string, open: () => Promise<SinkUnderTest>):
       expect((await read()).map(({ request_id }) => request_id)).toEqual(["1"]);
     });
 
-    test("text of any kind comes back unchanged and cannot break out of its record", async () => {
+    test("returns any string unchanged, and no string breaks out of its record", async () => {
       const hostile = 'a"b\\c\nd\r\u2028\u0000{}😀,\ud800';
       const { sink, read } = await open();
       await sink.write(record(1, { tool_id: hostile }));

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type Cache, type CacheStorage, createCache } from "../../plugins/cache/mod.ts";
 
-/** What the cache does on every storage. `make` gives one that is empty and that the test has for itself. */
+/** The contract of the cache on every storage. `make` returns a new, empty one. */
 export function cacheContract(name: string, make: () => Promise<CacheStorage>): void {
   /** Caches that share a storage and a clock, as one process does with the next. */
   const shared = async (): Promise<{ storage: CacheStorage; clock: { now: number }; open: () => Cache }> => {
@@ -23,7 +23,7 @@ export function cacheContract(name: string, make: () => Promise<CacheStorage>): 
       await cache.clear();
     });
 
-    test("what one has kept, the next one has", async () => {
+    test("a value of one instance is read by the next", async () => {
       const { open } = await shared();
       await open().set("k", { list: [1, null, "ü\n\u2028"] }, 1_000);
       expect(await open().get("k")).toEqual({ list: [1, null, "ü\n\u2028"] });
@@ -51,7 +51,7 @@ export function cacheContract(name: string, make: () => Promise<CacheStorage>): 
       expect(await storage.getKeys()).toHaveLength(1);
     });
 
-    test("a value may be kept for ever, or not at all", async () => {
+    test("a value may be kept forever, or not at all", async () => {
       const { open, clock } = await shared();
       await open().set("ever", 1, Number.POSITIVE_INFINITY);
       await open().set("never", 1, 0);
@@ -59,7 +59,7 @@ export function cacheContract(name: string, make: () => Promise<CacheStorage>): 
       expect([await open().get("ever"), await open().get("never")]).toEqual([1, undefined]);
     });
 
-    test("what another has renewed is found once the own one is old", async () => {
+    test("reads a value that another instance renewed, once its own has expired", async () => {
       const { open, clock } = await shared();
       const [one, two] = [open(), open()];
       await one.set("k", "old", 10);
@@ -101,7 +101,7 @@ export function cacheContract(name: string, make: () => Promise<CacheStorage>): 
       expect(await open().get("b")).toBeUndefined();
     });
 
-    test("what is no value of ours is ignored and removed, whatever it is", async () => {
+    test("ignores and removes foreign values", async () => {
       const { open, storage } = await shared();
       await open().set("k", 1, 1_000);
       const [name = ""] = await storage.getKeys();

@@ -7,7 +7,7 @@ const length = (vector: Float32Array): number => Math.hypot(...vector);
 const cosine = (a: Float32Array | undefined, b: Float32Array | undefined): number =>
   Array.from(a ?? []).reduce((sum, value, index) => sum + value * (b?.[index] ?? Number.NaN), 0);
 
-/** What every embedder does. `prepare` starts what it needs, for one test, and gives what makes it. */
+/** The contract of every embedder. `prepare` starts its dependencies for one test, and returns its factory. */
 export function testEmbedder(name: string, prepare: () => Promise<() => Embedder>): void {
   describe(`${name} as an embedder`, () => {
     const tools = [
@@ -24,7 +24,7 @@ export function testEmbedder(name: string, prepare: () => Promise<() => Embedder
       expect([other.name, other.hash]).toEqual([one.name, one.hash]);
     });
 
-    test("gives a vector of length 1 for each text and tool, all with its dimensions", async () => {
+    test("returns a vector of length 1 for each query and tool, all with its dimensions", async () => {
       const embedder = (await prepare())();
       const queries = await embedder.embedQueries(["read a file", "open an issue"]);
       const vectors = [...queries, ...(await embedder.embedTools(tools))];
@@ -42,7 +42,7 @@ export function testEmbedder(name: string, prepare: () => Promise<() => Embedder
       expect(await embedder.embedTools([])).toEqual([]);
     });
 
-    test("gives the same text the same vector, whatever else is asked with it", async () => {
+    test("returns equal vectors for equal strings, whatever else is in the batch", async () => {
       const embedder = (await prepare())();
       const [alone] = await embedder.embedQueries(["read a file"]);
       const many = await embedder.embedQueries(["delete a branch", "read a file", "", "read a file"]);
@@ -53,7 +53,7 @@ export function testEmbedder(name: string, prepare: () => Promise<() => Embedder
       expect(cosine(first, again[2])).toBeCloseTo(1, 4);
     });
 
-    test("gives vectors in the order of the texts, however many there are", async () => {
+    test("returns vectors in the order of the strings, however many there are", async () => {
       const embedder = (await prepare())();
       const texts = Array.from({ length: 150 }, (_, index) => `file ${index % 7} issue ${index % 11}`);
       const vectors = await embedder.embedQueries(texts);
@@ -69,7 +69,7 @@ export function testEmbedder(name: string, prepare: () => Promise<() => Embedder
       expect(cosines.indexOf(Math.max(...cosines))).toBe(1);
     });
 
-    test("gives every text a vector of length 1 or of nothing but zeros", async () => {
+    test("returns a vector of length 1 or of zeros for any string", async () => {
       const embedder = (await prepare())();
       const text = fc.oneof(fc.string({ unit: "binary", maxLength: 100 }), fc.string({ maxLength: 100 }));
       await fc.assert(

@@ -36,7 +36,7 @@ export function take(ranker: Ranker, list: readonly Tool[]): void {
     );
 }
 
-/** What every ranker does. One that goes by meaning may find a tool that has none of the words of the query. */
+/** The contract of every ranker. A semantic ranker may find a tool that has none of the words of the query. */
 export function testRanker(
   name: string,
   make: () => Ranker,
@@ -47,23 +47,23 @@ export function testRanker(
     take(ranker, list);
     return ranker;
   };
-  const hitsOf = async (ranker: Ranker, ...query: Parameters<Ranker["rank"]>) =>
+  const rank = async (ranker: Ranker, ...query: Parameters<Ranker["rank"]>) =>
     (await ranker.rank(...query)).hits;
   const ids = async (ranker: Ranker, ...query: Parameters<Ranker["rank"]>) =>
-    (await hitsOf(ranker, ...query)).map((hit) => hit.tool.id);
+    (await rank(ranker, ...query)).map((hit) => hit.tool.id);
 
   describe(`${name} as a ranker`, () => {
     test("has a name", async () => {
       expect(make().name).toMatch(/^[a-z][a-z0-9-]*$/);
     });
 
-    test("puts the tool first whose very name is asked for", async () => {
+    test("ranks a tool first whose exact name is the query", async () => {
       for (const { id, name: word } of tools)
         expect([word, (await ids(indexed(), word))[0]]).toEqual([word, id]);
     });
 
     test("answers with the tools themselves, each once, the most relevant first", async () => {
-      const hits = await hitsOf(indexed(), "create issue file", { limit: 100 });
+      const hits = await rank(indexed(), "create issue file", { limit: 100 });
       expect(hits.length).toBeGreaterThan(2);
       expect(hits.every((hit) => tools.includes(hit.tool))).toBe(true);
       expect(new Set(hits.map((hit) => hit.tool)).size).toBe(hits.length);
@@ -78,7 +78,7 @@ export function testRanker(
       );
       await fc.assert(
         fc.asyncProperty(query, async (text) => {
-          for (const { relevance } of await hitsOf(indexed(), text)) {
+          for (const { relevance } of await rank(indexed(), text)) {
             expect(relevance).toBeGreaterThan(0);
             expect(relevance).toBeLessThanOrEqual(1);
           }
@@ -108,7 +108,7 @@ export function testRanker(
       expect(await ids(indexed(), "CREATE Issue")).toEqual(await ids(indexed(), "create issue"));
     });
 
-    test("answers with 10 tools at most, or with as many as it is asked for: the best", async () => {
+    test("returns the best 10 tools at most, or as many as requested", async () => {
       const many = Array.from({ length: 30 }, (_, index) =>
         tool(`s:file_${index}`, "Reads a file.", ["files"]),
       );
@@ -169,7 +169,7 @@ export function testRanker(
       const query = unit.chain((kind) => fc.string({ unit: kind, maxLength: 200 }));
       await fc.assert(
         fc.asyncProperty(query, async (text) => {
-          expect(Array.isArray(await hitsOf(ranker, text))).toBe(true);
+          expect(Array.isArray(await rank(ranker, text))).toBe(true);
         }),
       );
       for (const text of [
@@ -184,7 +184,7 @@ export function testRanker(
         "constructor",
         "toString",
       ]) {
-        expect(Array.isArray(await hitsOf(ranker, text))).toBe(true);
+        expect(Array.isArray(await rank(ranker, text))).toBe(true);
       }
     });
 
@@ -201,7 +201,7 @@ export function testRanker(
         ),
       );
       const began = performance.now();
-      expect(Array.isArray(await hitsOf(ranker, query))).toBe(true);
+      expect(Array.isArray(await rank(ranker, query))).toBe(true);
       expect(performance.now() - began).toBeLessThan(10_000);
     });
   });

@@ -15,10 +15,10 @@ const bucket = (name: string, rest: Partial<RateBucket> = {}): RateBucket => ({
   ...rest,
 });
 
-/** What every rate limiter does. `make` gives one that is empty and that the test has for itself. */
+/** The contract of every rate limiter. `make` returns a new, empty one. */
 export function rateLimiterContract(name: string, make: () => Promise<LimiterUnderTest>): void {
   describe(`the ${name} rate limiter`, () => {
-    test("lets a burst through, then says how long to wait", async () => {
+    test("lets a burst through, then returns the time to wait", async () => {
       const { limiter, pass } = await make();
       const one = [bucket("b", { burst: 3 })];
       for (let count = 0; count < 3; count++) expect((await limiter.take(one)).ok).toBe(true);

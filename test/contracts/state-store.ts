@@ -2,12 +2,12 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../core/mod.ts";
 import { type StateStore, updateState } from "../../core/services/state.ts";
-import { failureOf } from "../support/failure.ts";
+import { catchFailure } from "../support/failure.ts";
 
-/** What every state store does. `make` gives one that is empty and that the test has for itself. */
+/** The contract of every state store. `make` returns a new, empty one. */
 export function stateStoreContract(name: string, make: () => Promise<StateStore>): void {
   /** The version of a key, which must be there. */
-  const versionOf = async (store: StateStore, key: string): Promise<string> => {
+  const readVersion = async (store: StateStore, key: string): Promise<string> => {
     const entry = await store.get(key);
     if (!entry) throw new Error(`${key} was expected to be there.`);
     return entry.version;
@@ -40,16 +40,16 @@ export function stateStoreContract(name: string, make: () => Promise<StateStore>
       const store = await make();
       const seen = new Set<string>();
       await store.setIfAbsent("g/k", { n: 0 });
-      seen.add(await versionOf(store, "g/k"));
+      seen.add(await readVersion(store, "g/k"));
       await store.replace("g/k", { n: 0 });
-      seen.add(await versionOf(store, "g/k"));
+      seen.add(await readVersion(store, "g/k"));
       await store.delete("g/k");
       await store.setIfAbsent("g/k", { n: 0 });
-      const last = await versionOf(store, "g/k");
+      const last = await readVersion(store, "g/k");
       expect(seen.add(last).size).toBe(3);
       await store.setIfAbsent("g/k", { n: 1 });
       await store.replace("g/k", { n: 1 }, "another");
-      expect(await versionOf(store, "g/k")).toBe(last);
+      expect(await readVersion(store, "g/k")).toBe(last);
     });
 
     test("replaces whatever is there, and also nothing, if no version is expected", async () => {
@@ -62,19 +62,19 @@ export function stateStoreContract(name: string, make: () => Promise<StateStore>
     test("replaces and deletes only the version that is expected", async () => {
       const store = await make();
       await store.setIfAbsent("g/k", { n: 1 });
-      const first = await versionOf(store, "g/k");
+      const first = await readVersion(store, "g/k");
       expect(await store.replace("g/k", { n: 2 }, first)).toBe(true);
       expect(await store.replace("g/k", { n: 3 }, first)).toBe(false);
       expect(await store.delete("g/k", first)).toBe(false);
       expect((await store.get("g/k"))?.value).toEqual({ n: 2 });
-      expect(await store.delete("g/k", await versionOf(store, "g/k"))).toBe(true);
+      expect(await store.delete("g/k", await readVersion(store, "g/k"))).toBe(true);
       expect(await store.get("g/k")).toBeUndefined();
     });
 
     test("does not take a key that came back for the one that was there before", async () => {
       const store = await make();
       await store.setIfAbsent("g/k", { life: 1 });
-      const first = await versionOf(store, "g/k");
+      const first = await readVersion(store, "g/k");
       await store.delete("g/k");
       expect(await store.replace("g/k", { life: 1 }, first)).toBe(false);
       await store.setIfAbsent("g/k", { life: 2 });
@@ -86,7 +86,7 @@ export function stateStoreContract(name: string, make: () => Promise<StateStore>
     test("lets one of many replace a version", async () => {
       const store = await make();
       await store.setIfAbsent("g/k", { by: -1 });
-      const version = await versionOf(store, "g/k");
+      const version = await readVersion(store, "g/k");
       const tries = Array.from({ length: 20 }, (_, by) => store.replace("g/k", { by }, version));
       const won = (await Promise.all(tries)).flatMap((done, by) => (done ? [by] : []));
       expect(won).toHaveLength(1);
@@ -105,9 +105,9 @@ export function stateStoreContract(name: string, make: () => Promise<StateStore>
       expect(await updateState(store, "g/k", () => undefined)).toBeUndefined();
       expect(await store.get("g/k")).toBeUndefined();
       await store.setIfAbsent("g/k", { n: 1 });
-      const version = await versionOf(store, "g/k");
+      const version = await readVersion(store, "g/k");
       expect(await updateState(store, "g/k", () => undefined)).toEqual({ n: 1 });
-      expect(await versionOf(store, "g/k")).toBe(version);
+      expect(await readVersion(store, "g/k")).toBe(version);
     });
 
     test("lists by prefix, in order", async () => {
@@ -165,13 +165,13 @@ export function stateStoreContract(name: string, make: () => Promise<StateStore>
         { n: 1n },
       ] as unknown as JsonObject[];
       for (const value of wrong) {
-        expect((await failureOf(store.setIfAbsent("g/k", value))).code).toBe("STATE_VALUE_INVALID");
-        expect((await failureOf(store.replace("g/k", value))).code).toBe("STATE_VALUE_INVALID");
+        expect((await catchFailure(store.setIfAbsent("g/k", value))).code).toBe("STATE_VALUE_INVALID");
+        expect((await catchFailure(store.replace("g/k", value))).code).toBe("STATE_VALUE_INVALID");
       }
       expect(await store.get("g/k")).toBeUndefined();
     });
 
-    test("keeps what is nested as deep as it may be, and brackets that are only text", async () => {
+    test("keeps values nested up to the limit, and strings of brackets", async () => {
       const store = await make();
       const value = { deep: nested(199), text: `"\\${"[{".repeat(500)}` };
       expect(await store.setIfAbsent("g/k", value)).toBe(true);

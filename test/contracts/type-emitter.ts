@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { isJsonObject } from "../../core/mod.ts";
 import type { CapabilityManifest, TypeEmitter } from "../../core/services/emitter.ts";
-import { endlessSchemas, sampleSchemas } from "../plugins/types/_any-schema.ts";
+import { endlessSchemas, sampleSchemas } from "../support/any-schema.ts";
 
 /** A tool as it is exported; what a test does not name is as plain as can be. */
 export function manifest(
@@ -21,7 +21,7 @@ export function manifest(
   };
 }
 
-/** What strangers may write to get out of where their words stand. */
+/** Descriptions of an attacker that try to break out of a comment or string. */
 const hostileTexts = [
   `"`,
   `\\`,
@@ -42,16 +42,16 @@ const hostileTexts = [
   " ",
 ];
 
-/** What is wrong with texts that an emitter gave, each as a line; none if it is all well-formed. */
+/** Returns the syntax errors of emitted types, one a line; none if all are well-formed. */
 export interface EmittedCheck {
   types(texts: readonly string[]): string[] | Promise<string[]>;
   declarations(texts: readonly string[]): string[] | Promise<string[]>;
 }
 
-/** What every emitter of types does. */
+/** The contract of every type emitter. */
 export function testTypeEmitter(emitter: TypeEmitter, check: EmittedCheck): void {
   describe(`${emitter.name} as an emitter of types`, () => {
-    test("says what it is called, and how its files end", () => {
+    test("has a name and a file extension", () => {
       expect(emitter.name).toMatch(/^[a-z][a-z0-9-]*$/);
       expect(emitter.extension).toMatch(/^\.[a-z0-9]+$/);
     });
@@ -76,7 +76,7 @@ export function testTypeEmitter(emitter: TypeEmitter, check: EmittedCheck): void
       expect(new Set(tools).size).toBe(6);
     });
 
-    test("gives a text of bounded length for what multiplies, or has no end", () => {
+    test("returns a string of bounded length for schemas that multiply or never end", () => {
       for (const schema of endlessSchemas()) {
         expect(emitter.type(schema).length).toBeLessThan(4_000_000);
         const tool = manifest({ inputSchema: schema as CapabilityManifest["inputSchema"] });

@@ -3,14 +3,20 @@ import { Cancellation, type Progress } from "../../core/mod.ts";
 import type { Upstream, UpstreamEvents } from "../../core/services/servers.ts";
 
 /**
- * What every upstream does, whatever carries it. The server behind it has these tools, and others if it likes:
+ * The contract of every upstream, whatever its transport. The server behind it has at least these tools:
  * - `echo`: answers the text it is given in `text`;
  * - `fail`: answers with `isError` and the text "It did not work.";
  * - `steps`: reports progress 1, 2 and 3 of 3, with the messages "step 1" and so on, and answers "done";
  * - `wait`: never answers;
  * - `change`: announces that the list of tools has changed, and answers.
+ *
+ * One that does not speak MCP has no protocol version.
  */
-export function upstreamContract(name: string, open: (events: UpstreamEvents) => Promise<Upstream>): void {
+export function upstreamContract(
+  name: string,
+  open: (events: UpstreamEvents) => Promise<Upstream>,
+  { speaksMcp = true } = {},
+): void {
   describe(`an upstream over ${name}`, () => {
     // Most tests share one connection, as callers do.
     let upstream: Upstream;
@@ -28,7 +34,8 @@ export function upstreamContract(name: string, open: (events: UpstreamEvents) =>
     test("says who the server is", () => {
       const { info } = upstream;
       expect(info.name).toMatch(/./);
-      expect(info.protocolVersion).toMatch(/^\d{4}-\d\d-\d\d$/);
+      if (speaksMcp) expect(info.protocolVersion).toMatch(/^\d{4}-\d\d-\d\d$/);
+      else expect(info.protocolVersion).toBeUndefined();
     });
 
     test("lists the tools, twice the same", async () => {
@@ -103,7 +110,7 @@ export function upstreamContract(name: string, open: (events: UpstreamEvents) =>
       await told;
     });
 
-    test("fails what is under way when it is closed, and everything after", async () => {
+    test("fails pending requests when it is closed, and every request after", async () => {
       let told = 0;
       const own = await opened({ onClosed: () => told++ });
       const call = own.call("wait", {}, { timeoutMs: 15_000 });
@@ -112,7 +119,7 @@ export function upstreamContract(name: string, open: (events: UpstreamEvents) =>
       await failed;
       await expect(own.call("echo", { text: "late" })).rejects.toMatchObject({ code: "UPSTREAM_CLOSED" });
       await expect(own.list()).rejects.toMatchObject({ code: "UPSTREAM_CLOSED" });
-      // Whoever closed it knows.
+      // The caller that closed it knows.
       expect(told).toBe(0);
     });
 

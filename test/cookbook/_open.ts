@@ -1,13 +1,7 @@
 import { readFile } from "node:fs/promises";
-import { onTestFinished } from "vitest";
-import {
-  createGateway,
-  type Gateway,
-  type GatewayError,
-  type LoadedConfig,
-  loadConfig,
-} from "../../core/mod.ts";
+import { type Gateway, type GatewayError, type LoadedConfig, loadConfig } from "../../core/mod.ts";
 import { presets } from "../../presets/mod.ts";
+import { openGateway } from "../support/open-gateway.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 /** A folder of a user: a config, copies of modules of this cookbook, and other files. */
@@ -45,12 +39,11 @@ export async function openFolder(folder: string): Promise<Opened> {
     name: "listener",
     setup: () => ({ error: (error: GatewayError) => void errors.push(error) }),
   };
-  const gateway = await createGateway({ ...loaded, plugins: [...(loaded.plugins ?? []), listener] });
-  onTestFinished(() => gateway.close());
+  const gateway = await openGateway({ ...loaded, plugins: [...(loaded.plugins ?? []), listener] });
   return { gateway, folder, errors };
 }
 
 /** Makes such a folder, and opens its gateway. */
-export async function openGateway(...given: Parameters<typeof userFolder>): Promise<Opened> {
+export async function openUserGateway(...given: Parameters<typeof userFolder>): Promise<Opened> {
   return openFolder(await userFolder(...given));
 }

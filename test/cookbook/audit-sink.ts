@@ -9,7 +9,7 @@ export const sink: AuditSinkDriver = ({ url, timeoutMs = 5_000 }) => {
   // A wrong URL is a mistake in the config: better an error at the start than with the first call.
   const target = new URL(String(url));
   return {
-    /** A record counts as safe once the service has said so; the audit gets what is thrown here and reports it. */
+    /** A record counts as safe once the service has confirmed it; the audit reports errors thrown here. */
     async write(record) {
       const response = await fetch(target, {
         method: "POST",

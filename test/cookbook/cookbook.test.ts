@@ -8,10 +8,10 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { createGateway, type JsonObject } from "../../core/mod.ts";
 import { serveHttp } from "../../plugins/serve/mod.ts";
 import { place } from "../plugins/cli/_place.ts";
-import { failureOf } from "../support/failure.ts";
+import { catchFailure } from "../support/failure.ts";
 import { runCli, runMain } from "../support/run-cli.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
-import { loadUserConfig, openFolder, openGateway, userFolder } from "./_open.ts";
+import { loadUserConfig, openFolder, openUserGateway, userFolder } from "./_open.ts";
 
 /** Two tools of which one may change something; a user has them in a plugin of their own. */
 const notes = `
@@ -25,7 +25,7 @@ const notes = `
 const files = { "notes.ts": notes };
 
 /** The text of a result. */
-const textOf = (call: { readonly result: unknown }): string =>
+const readText = (call: { readonly result: unknown }): string =>
   ((call.result as { content: { text: string }[] } | undefined)?.content ?? [])
     .map(({ text }) => text)
     .join("");
@@ -34,7 +34,7 @@ describe("a policy", () => {
   const config = { plugins: ["./notes.ts", "./policy.ts"] };
 
   test("denies what its server does not mark as read-only", async () => {
-    const { gateway } = await openGateway(config, ["policy.ts"], files);
+    const { gateway } = await openUserGateway(config, ["policy.ts"], files);
     expect((await gateway.run({ tool: "notes:read" })).ok).toBe(true);
     const { stage, error } = await gateway.run({ tool: "notes:append" });
     expect({ stage, code: error?.code, data: error?.data }).toEqual({
@@ -46,39 +46,43 @@ describe("a policy", () => {
 
   test("lets through what its option allows", async () => {
     const options = { "read-only": { allow: ["notes:append"] } };
-    const { gateway } = await openGateway({ ...config, options }, ["policy.ts"], files);
-    expect(textOf(await gateway.run({ tool: "notes:append" }))).toBe("done");
+    const { gateway } = await openUserGateway({ ...config, options }, ["policy.ts"], files);
+    expect(readText(await gateway.run({ tool: "notes:append" }))).toBe("done");
   });
 
-  test("says which option is wrong", async () => {
+  test("names the wrong option", async () => {
     const folder = await userFolder(
       { ...config, options: { "read-only": { alow: [] } } },
       ["policy.ts"],
       files,
     );
-    const { message } = await failureOf(loadUserConfig(folder));
+    const { message } = await catchFailure(loadUserConfig(folder));
     expect(message).toContain(join(folder, "toolpipe.config.json"));
     expect(message).toMatch(/"read-only" has a wrong option: alow: there is no such option/);
   });
 
   test("is imported by a config in TypeScript, which checks its options", async () => {
-    const { gateway } = await openGateway(
+    const { gateway } = await openUserGateway(
       `import { defineConfig } from "toolpipe";
        import { readOnly } from "./policy.ts";
        export default defineConfig({ plugins: ["./notes.ts", readOnly({ allow: ["notes:append"] })] });`,
       ["policy.ts"],
       files,
     );
-    expect(textOf(await gateway.run({ tool: "notes:append" }))).toBe("done");
+    expect(readText(await gateway.run({ tool: "notes:append" }))).toBe("done");
   });
 });
 
 describe("a wrapper", () => {
   test("answers equal calls of one caller from what it keeps", async () => {
-    const { gateway } = await openGateway({ plugins: ["./notes.ts", "./wrapper.ts"] }, ["wrapper.ts"], files);
+    const { gateway } = await openUserGateway(
+      { plugins: ["./notes.ts", "./wrapper.ts"] },
+      ["wrapper.ts"],
+      files,
+    );
     const read = async (id: string, args = {}): Promise<[string, string | undefined]> => {
       const call = await gateway.run({ tool: "notes:read", args, actor: { id, scopes: [] } });
-      return [textOf(call), call.via];
+      return [readText(call), call.via];
     };
     const [first] = await read("ada");
     expect(await read("ada")).toEqual([first, "memo"]);
@@ -95,7 +99,7 @@ describe("a wrapper", () => {
     const own = `import { definePreset } from "toolpipe"; export default definePreset({ name: "own", plugins: [] });`;
     const config = { preset: "./own.ts", plugins: ["./wrapper.ts"] };
     const folder = await userFolder(config, ["wrapper.ts"], { "own.ts": own });
-    const { message } = await failureOf(loadUserConfig(folder).then(createGateway));
+    const { message } = await catchFailure(loadUserConfig(folder).then(createGateway));
     expect(message).toContain('The plugin "memo" needs the service "cache"');
     expect(message).toContain('the plugin "cache"');
   });
@@ -104,7 +108,7 @@ describe("a wrapper", () => {
 describe("a ranker", () => {
   const search = async (ranker: unknown, query: string): Promise<string[] | undefined> => {
     const config = { plugins: ["./notes.ts"], search: { ranker } };
-    const { gateway } = await openGateway(config, ["ranker.ts"], files);
+    const { gateway } = await openUserGateway(config, ["ranker.ts"], files);
     return (await gateway.services.search?.(query))?.hits.map(({ tool }) => tool.id);
   };
 
@@ -138,10 +142,10 @@ describe("a ranker", () => {
     expect(JSON.parse(stdout).rankers).toMatchObject([{ ranker: "./ranker.ts", recall1: 1 }]);
   });
 
-  test("that is no driver is told apart at the start", async () => {
+  test("that is no driver is refused at the start", async () => {
     const config = { search: { ranker: "./ranker.ts" } };
     const folder = await userFolder(config, [], { "ranker.ts": "export default { name: 'mine' };" });
-    const { message } = await failureOf(loadUserConfig(folder).then(createGateway));
+    const { message } = await catchFailure(loadUserConfig(folder).then(createGateway));
     expect(message).toBe(
       'ranker: expected "./ranker.ts" to export a function that creates one from its options, found a value of the type object',
     );
@@ -151,7 +155,7 @@ describe("a ranker", () => {
 test("an embedder is used by the ranker of meanings, by its path in the config", async () => {
   const embedding = { embedder: { type: "./embedder.ts", dimensions: 256 } };
   const config = { plugins: ["./notes.ts"], search: { ranker: "embedding", embedding } };
-  const { gateway } = await openGateway(config, ["embedder.ts"], files);
+  const { gateway } = await openUserGateway(config, ["embedder.ts"], files);
   // No word of the query is one of the tools: only what is written alike leads there.
   const found = await gateway.services.search?.("appending", { explain: true });
   expect(found?.hits[0]?.tool.id).toBe("notes:append");
@@ -200,6 +204,102 @@ const stdioServer = {
   args: [new URL("../fixtures/told-mcp.mjs", import.meta.url).pathname, JSON.stringify(told)],
 };
 
+describe("a source", () => {
+  const line = `node ${stdioServer.args[0]}`;
+  const team = { team: { notes: line, web: "https://tools.example/mcp", broken: 1 } };
+
+  test("brings the servers of a file, once a user has approved them", async () => {
+    const { project } = await place({
+      project: {
+        "source.ts": await readFile(new URL("source.ts", import.meta.url), "utf8"),
+        "team-servers.json": team,
+        "toolpipe.config.json": { sources: [{ type: "./source.ts" }] },
+      },
+    });
+    const { stdout } = await runMain(["list", "--json"]);
+    const rows = JSON.parse(stdout).servers as JsonObject[];
+    expect(rows.map(({ name, status }) => [name, status])).toEqual([
+      ["notes", "needs-approval"],
+      ["web", "needs-approval"],
+    ]);
+    const { stdout: sources } = await runMain(["config", "sources"]);
+    expect(sources).toContain(join(project, "team-servers.json"));
+  });
+});
+
+test("an upstream connects to the servers that name it, by its path in the config", async () => {
+  const command = new URL("_tools.mjs", import.meta.url).pathname;
+  const config = { mcpServers: { own: { driver: "./upstream.ts", command } } };
+  const { gateway } = await openUserGateway(config, ["upstream.ts"]);
+  await gateway.services.servers?.refresh("own");
+  expect(gateway.catalog.tools("own").map(({ name }) => name)).toContain("echo");
+  const call = await gateway.run({ tool: "own:echo", args: { text: "hello" } });
+  expect(readText(call)).toBe("hello");
+  expect((await gateway.run({ tool: "own:fail" })).result?.isError).toBe(true);
+});
+
+test("an upstream that needs neither a command nor a URL is named alone, also by a name that a plugin registers", async () => {
+  const plugin = `
+    import { definePlugin, textResult } from "toolpipe";
+    const tools = [{ name: "now", inputSchema: { type: "object" } }];
+    const lists = { rejected: [], resources: [], resourceTemplates: [], prompts: [] };
+    export const clock = definePlugin({
+      name: "clock",
+      drivers: {
+        upstream: {
+          clock: {
+            connect: async () => ({
+              info: { name: "clock" },
+              list: async () => ({ tools, ...lists }),
+              call: async () => textResult("12:00"),
+              close: async () => {},
+            }),
+          },
+        },
+      },
+      setup: () => ({}),
+    });`;
+  const config = { plugins: ["./clock.ts"], mcpServers: { wall: { driver: "clock" } } };
+  const { gateway, errors } = await openUserGateway(config, [], { "clock.ts": plugin });
+  expect(readText(await gateway.run({ tool: "wall:now" }))).toBe("12:00");
+  expect(errors).toEqual([]);
+});
+
+test("drivers that a plugin declares are named in the config, of stores that open before it is set up", async () => {
+  const plugin = `
+    import { definePlugin } from "toolpipe";
+    import { memoryStore } from "toolpipe/plugins/state";
+    const opened: string[] = [];
+    globalThis.openedDrivers = opened;
+    const note = (kind: string) => void opened.push(kind);
+    const items = new Map();
+    export const mine = definePlugin({
+      name: "mine",
+      drivers: {
+        stateStore: { mine: () => (note("stateStore"), memoryStore()) },
+        auditSink: { mine: () => (note("auditSink"), { write: async () => {}, close: async () => {} }) },
+        cacheStorage: {
+          mine: () => (note("cacheStorage"), {
+            getItemRaw: async (key: string) => items.get(key) ?? null,
+            setItemRaw: async (key: string, value: unknown) => void items.set(key, value),
+            removeItem: async (key: string) => void items.delete(key),
+            getKeys: async () => [...items.keys()],
+          }),
+        },
+      },
+      setup: () => ({}),
+    });`;
+  const config = {
+    plugins: ["./mine.ts"],
+    state: { store: "mine" },
+    audit: { sink: "mine" },
+    cache: { storage: "mine" },
+  };
+  const { errors } = await openUserGateway(config, [], { "mine.ts": plugin });
+  const { openedDrivers } = globalThis as { openedDrivers?: string[] };
+  expect([openedDrivers?.toSorted(), errors]).toEqual([["auditSink", "cacheStorage", "stateStore"], []]);
+});
+
 test("a cache driver keeps what servers list for the next start", async () => {
   const kept = join(await temporaryFolder(), "kept.json");
   const config = {
@@ -223,7 +323,7 @@ test("a cache driver keeps what servers list for the next start", async () => {
 test("a state driver keeps approvals for the next start, and for other gateways", async () => {
   const folder = await temporaryFolder();
   const config = { state: { store: { type: "./state.ts", file: join(folder, "state.json") } } };
-  const open = async () => (await openGateway(config, ["state.ts"])).gateway.services.approvals;
+  const open = async () => (await openUserGateway(config, ["state.ts"])).gateway.services.approvals;
   const [one, other] = [await open(), await open()];
   await one?.request("tool", "notes:read", "hash", "Reads a note.");
   expect(await other?.status("tool", "notes:read", "hash")).toBe("pending");
@@ -243,7 +343,7 @@ test("an audit sink gets every record, and its failures are reported", async () 
   onTestFinished(() => void service.close());
   const url = `http://127.0.0.1:${(service.address() as AddressInfo).port}/records`;
   const config = { plugins: ["./notes.ts"], audit: { sink: { type: "./audit-sink.ts", url } } };
-  const { gateway, errors } = await openGateway(config, ["audit-sink.ts"], files);
+  const { gateway, errors } = await openUserGateway(config, ["audit-sink.ts"], files);
   await gateway.run({ tool: "notes:read" });
   await gateway.run({ tool: "notes:gone" });
   status = 500;
@@ -284,7 +384,7 @@ describe("a command", () => {
     expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/^notes\t1\t\d+\n$/) });
   });
 
-  test("that is not found because the config is broken says so", async () => {
+  test("that is not found because the config is broken names the cause", async () => {
     await place({ project: { "toolpipe.config.json": config } });
     const { code, stderr } = await runMain(["sizes"]);
     expect(code).toBe(1);

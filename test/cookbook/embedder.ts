@@ -23,14 +23,14 @@ export const embedder: EmbedderDriver = ({ dimensions = 512 }) => {
     return length > 0 ? vector.map((value) => value / length) : vector;
   }
 
-  const textOf = ({ name, description = "" }: Tool): string => `${name} ${description}`;
+  const joinText = ({ name, description = "" }: Tool): string => `${name} ${description}`;
   return {
     name: "triples",
     dimensions: size,
     hash: `triples-1-${size}`,
     isSync: true,
     embedQueries: (texts) => texts.map(embed),
-    embedTools: (tools) => tools.map((tool) => embed(textOf(tool))),
-    textOf,
+    embedTools: (tools) => tools.map((tool) => embed(joinText(tool))),
+    joinText,
   };
 };

@@ -11,7 +11,7 @@ const MAX_DEPTH = 5;
 const MAX_MEMBERS = 50;
 
 /** Schemas are untrusted: what is no object has no fields. */
-const fieldsOf = (value: unknown): Record<string, unknown> =>
+const toFields = (value: unknown): Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value)
     ? (value as Record<string, unknown>)
     : {};
@@ -23,24 +23,24 @@ const line = (text: unknown): string =>
     .trim()
     .slice(0, 200);
 
-function typeOf(schema: unknown, depth = 0): string {
-  const { type, items } = fieldsOf(schema);
-  if (type === "array" && depth < MAX_DEPTH) return `list of ${typeOf(items, depth + 1)}`;
+function emitType(schema: unknown, depth = 0): string {
+  const { type, items } = toFields(schema);
+  if (type === "array" && depth < MAX_DEPTH) return `list of ${emitType(items, depth + 1)}`;
   return typeof type === "string" && line(type) !== "" ? line(type) : "anything";
 }
 
 export const emitter: TypeEmitter = {
   name: "markdown",
   extension: ".md",
-  type: (schema) => typeOf(schema),
+  type: (schema) => emitType(schema),
   declaration({ id, description, inputSchema }) {
-    const { properties, required } = fieldsOf(inputSchema);
+    const { properties, required } = toFields(inputSchema);
     const needed = Array.isArray(required) ? required : [];
-    const rows = Object.entries(fieldsOf(properties))
+    const rows = Object.entries(toFields(properties))
       .slice(0, MAX_MEMBERS)
       .map(([name, schema]) => {
-        const about = line(fieldsOf(schema)["description"]);
-        return `- ${line(name)} (${typeOf(schema)}${needed.includes(name) ? ", required" : ""}) ${about}`.trimEnd();
+        const about = line(toFields(schema)["description"]);
+        return `- ${line(name)} (${emitType(schema)}${needed.includes(name) ? ", required" : ""}) ${about}`.trimEnd();
       });
     return `# ${line(id)}\n\n${line(description)}\n\n${rows.join("\n") || "No arguments."}\n`;
   },

@@ -26,7 +26,7 @@ export const listed: Plugin = {
 
 let thrown = 0;
 
-/** What hooks may throw, by a name that a counterexample can show. What a stranger would throw holds the word "secret". */
+/** Values that hooks may throw, by a name for counterexamples. Foreign errors contain the word "secret". */
 export const throwables = {
   gatewayError: (): unknown => new GatewayError("DENIED", "Not today."),
   error: (): unknown => new Error("secret"),
@@ -69,8 +69,8 @@ export async function quiet(): Promise<void> {
   for (let turn = 0; turn < 3; turn++) await new Promise<void>((resolve) => setImmediate(resolve));
 }
 
-/** The rejections that nobody handled while `act` ran and everything came to rest. */
-export async function unhandledDuring(act: () => Promise<unknown>): Promise<unknown[]> {
+/** The unhandled rejections while `act` ran and everything came to rest. */
+export async function collectUnhandled(act: () => Promise<unknown>): Promise<unknown[]> {
   const seen: unknown[] = [];
   const others = process.listeners("unhandledRejection");
   const listen = (reason: unknown): void => void seen.push(reason);

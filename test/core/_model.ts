@@ -3,14 +3,14 @@ import type { Call, Hooks, Next, Plugin, PluginOrder, SettledCall } from "../../
 import { textResult } from "../../core/mod.ts";
 import { hang, plugin, type Throwable, throwableNames, throwables } from "./_fixtures.ts";
 
-/** What a hook of the first three stages does. */
+/** The behavior of a hook of the first three stages. */
 export interface Step {
   readonly act: "pass" | "throw" | "hang";
   readonly async: boolean;
   readonly thrown: Throwable;
 }
 
-/** What an `execute` hook does. */
+/** The behavior of an `execute` hook. */
 export interface Layer {
   readonly act: "pass" | "answer" | "throw" | "throw after" | "swallow" | "retry" | "ignore" | "hang";
   readonly async: boolean;
@@ -30,7 +30,7 @@ export interface Spec {
 const maybe = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> =>
   fc.option(arbitrary, { nil: undefined });
 const thrown = fc.constantFrom(...throwableNames);
-const oneOf = <const Act extends string>(
+const weighted = <const Act extends string>(
   ...acts: { act: Act; weight: number }[]
 ): fc.Arbitrary<{ act: Act; async: boolean; thrown: Throwable }> =>
   fc.record({
@@ -38,7 +38,7 @@ const oneOf = <const Act extends string>(
     async: fc.boolean(),
     thrown,
   });
-const step: fc.Arbitrary<Step> = oneOf(
+const step: fc.Arbitrary<Step> = weighted(
   { act: "pass", weight: 12 },
   { act: "throw", weight: 1 },
   { act: "hang", weight: 1 },
@@ -52,7 +52,7 @@ export const specs: fc.Arbitrary<Spec[]> = fc.array(
     policy: maybe(step),
     validate: maybe(step),
     execute: maybe(
-      oneOf(
+      weighted(
         { act: "pass", weight: 6 },
         { act: "answer", weight: 3 },
         { act: "throw", weight: 1 },
@@ -63,7 +63,7 @@ export const specs: fc.Arbitrary<Spec[]> = fc.array(
         { act: "hang", weight: 1 },
       ) as fc.Arbitrary<Layer>,
     ),
-    audit: maybe(oneOf({ act: "pass", weight: 2 }, { act: "throw", weight: 1 }) as fc.Arbitrary<Step>),
+    audit: maybe(weighted({ act: "pass", weight: 2 }, { act: "throw", weight: 1 }) as fc.Arbitrary<Step>),
   }),
   { maxLength: 7 },
 );
@@ -75,14 +75,14 @@ export type Outcome =
   | { readonly how: "hung" }
   | { readonly how: "threw"; readonly plugin: string; readonly hook: string };
 
-/** What must be seen of a call: the hooks that start, in order, the stage that ends it, and how. */
+/** The expected course of a call: the hooks that start, in order, the stage that ends it, and how. */
 export interface Expected {
   readonly log: readonly string[];
   readonly stage: SettledCall["stage"];
   readonly outcome: Outcome;
 }
 
-/** Says what a pipeline must do with these plugins, in the simplest way that is still right. */
+/** Computes the expected course of a call with these plugins, in the simplest correct way. */
 export function expected(plugins: readonly Spec[]): Expected {
   const named = plugins.map((spec, index) => ({ ...spec, name: `p${index}` }));
   const ranked = (["pre", undefined, "post"] as const).flatMap((order) =>
@@ -144,7 +144,7 @@ class Ended extends Error {
   }
 }
 
-/** What the plugins of one run tell the test. */
+/** The reports of the plugins in one run. */
 export interface Witness {
   readonly log: string[];
   /** The last value each hook threw. */

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import * as v from "valibot";
 import { describe, expect, test, vi } from "vitest";
-import { claimKeys, configureAll, inHookOrder, inSetupOrder } from "../../core/assemble.ts";
+import { claimKeys, configureAll, sortForHooks, sortForSetup } from "../../core/assemble.ts";
 import { createGateway, definePlugin, type Plugin, type PluginOrder } from "../../core/mod.ts";
 import { plugin } from "./_fixtures.ts";
 
@@ -55,7 +55,7 @@ describe("the order of hooks", () => {
         const expected = ["pre", "normal", "post"].flatMap((rank) =>
           names(plugins).filter((name) => name.startsWith(rank)),
         );
-        expect(names(inHookOrder(plugins))).toEqual(expected);
+        expect(names(sortForHooks(plugins))).toEqual(expected);
         const gateway = await createGateway({ plugins });
         expect(gateway.plugins).toEqual(expected);
         expect(log).toEqual(expected);
@@ -70,25 +70,25 @@ describe("the order of hooks", () => {
 
   test("an order that does not exist is refused by name", () => {
     const wrong = plugin("odd", {}, { order: "first" as PluginOrder });
-    expect(() => inHookOrder([wrong])).toThrow(/The plugin "odd" has the order "first"/);
+    expect(() => sortForHooks([wrong])).toThrow(/The plugin "odd" has the order "first"/);
   });
 
   test("the given list is left as it is", () => {
     const list = [plugin("a", {}, { order: "post" }), plugin("b", {})];
-    inHookOrder(list);
-    inSetupOrder(list);
+    sortForHooks(list);
+    sortForSetup(list);
     expect(names(list)).toEqual(["a", "b"]);
   });
 });
 
 describe("the order of set-up", () => {
-  test("what a plugin uses is set up before it; otherwise it is that of the list; a circle is named", () => {
+  test("sets up used services first, otherwise keeps the order of the list, and names a cycle", () => {
     fc.assert(
       fc.property(graph, (plugins) => {
         if (hasCycle(plugins)) {
           let message = "";
           try {
-            inSetupOrder(plugins);
+            sortForSetup(plugins);
           } catch (error) {
             expect(error).toMatchObject({ code: "PLUGIN_INVALID" });
             message = (error as Error).message;
@@ -101,7 +101,7 @@ describe("the order of set-up", () => {
           }
           return;
         }
-        const ordered = names(inSetupOrder(plugins));
+        const ordered = names(sortForSetup(plugins));
         expect(ordered.toSorted()).toEqual(names(plugins).toSorted());
         for (const { name, uses = [] } of plugins) {
           for (const used of uses) expect(ordered.indexOf(used)).toBeLessThan(ordered.indexOf(name));
@@ -112,9 +112,9 @@ describe("the order of set-up", () => {
     );
   });
 
-  test("a circle is named from where it begins, not from where it was entered", () => {
+  test("a cycle is named from where it begins, not from where it was entered", () => {
     const plugins = [using("x", "a"), using("a", "b"), using("b", "c"), using("c", "a")];
-    expect(() => inSetupOrder(plugins)).toThrow("in a circle: a → b → c → a.");
+    expect(() => sortForSetup(plugins)).toThrow("in a cycle: a → b → c → a.");
   });
 
   test("a service that is needed and missing is named with its plugin, and nothing is set up", async () => {
@@ -128,12 +128,12 @@ describe("the order of set-up", () => {
     expect(setup).not.toHaveBeenCalled();
   });
 
-  test("a plugin that is there twice is named, and nothing is set up", async () => {
+  test("a plugin that is listed twice is named, and nothing is set up", async () => {
     const setup = vi.fn();
     const plugins = [{ name: "first", setup }, plugin("cache", {}), plugin("cache", {})];
     await expect(createGateway({ plugins })).rejects.toMatchObject({
       code: "PLUGIN_INVALID",
-      message: expect.stringContaining('The plugin "cache" is there twice.'),
+      message: expect.stringContaining('The plugin "cache" is listed twice.'),
     });
     expect(setup).not.toHaveBeenCalled();
   });
@@ -210,14 +210,14 @@ describe("claimKeys", () => {
     });
   });
 
-  test("what `options` says goes before it, and neither is changed", () => {
+  test("`options` have precedence, and neither is changed", () => {
     const extra = { cache: { ms: 1, size: 1 } };
     const options = { cache: { ms: 2 } };
     expect(claimKeys([claims("cache", "cache")], extra, options)).toEqual({ cache: { ms: 2, size: 1 } });
     expect([extra, options]).toEqual([{ cache: { ms: 1, size: 1 } }, { cache: { ms: 2 } }]);
   });
 
-  test("a key that nobody claims gets a hint, also of what a config always has", () => {
+  test("a key that no plugin claims gets a hint, also of what a config always has", () => {
     const plugins = [claims("rules", "toolRules"), plugin("bare", {})];
     expect(() => claimKeys(plugins, { toolRule: [] }, {})).toThrow(
       'toolRule: there is no such option; did you mean "toolRules"?',
@@ -229,18 +229,18 @@ describe("claimKeys", () => {
     );
   });
 
-  test("a text is the option of the plugin's own name, where the plugin takes one", () => {
-    const plugin = { ...claims("state", "state"), takesText: true };
+  test("a string is the option of the plugin's own name, where the plugin has one", () => {
+    const plugin = { ...claims("state", "state"), takesString: true };
     expect(claimKeys([plugin], { state: "redis://host" }, {})).toEqual({ state: { state: "redis://host" } });
   });
 
-  test("all options of a plugin must be an object, and a text in their place is not shown", () => {
+  test("options of a plugin must be an object, and a string instead is not printed", () => {
     expect(() => claimKeys([claims("cache", "cache")], { cache: "secret" }, {})).toThrow(
       "cache: expected an object of options, found a string",
     );
   });
 
-  test("nothing in their place is named", () => {
+  test("null instead is named", () => {
     expect(() => claimKeys([claims("cache", "cache")], { cache: null }, {})).toThrow("found null");
   });
 

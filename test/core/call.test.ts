@@ -11,7 +11,7 @@ import {
   type ToolResult,
   textResult,
 } from "../../core/mod.ts";
-import { listed, plugin, unhandledDuring } from "./_fixtures.ts";
+import { collectUnhandled, listed, plugin } from "./_fixtures.ts";
 
 const first = new GatewayError("TIMEOUT", "Too slow.");
 const second = new GatewayError("CANCELLED", "Given up.");
@@ -60,7 +60,7 @@ describe("a new call", () => {
     expect(heard).toEqual([{ progress: 1 }]);
   });
 
-  test("what is given goes before what the parent has", () => {
+  test("given values have precedence over those of the parent", () => {
     const parentHeard = vi.fn();
     const heard = vi.fn();
     const parent = new Call({ tool: "s:t", meta: { trace: "1" }, onProgress: parentHeard });
@@ -113,7 +113,7 @@ describe("cancel", () => {
 });
 
 describe("begin", () => {
-  test("what ends the call is called once, after all who listen have heard that it is cancelled", () => {
+  test("the end of a call runs once, after all listeners of its cancellation", () => {
     const call = new Call({ tool: "s:t" });
     const heard: string[] = [];
     beginCall(call, () => heard.push("ended"));
@@ -211,7 +211,7 @@ describe("progress", () => {
     expect(heard).toEqual([{ progress: 7 }]);
   });
 
-  test("what comes after the call is over is dropped, also from an inner call that lives on", async () => {
+  test("drops reports after the end of the call, also from a running inner call", async () => {
     const heard = vi.fn();
     const parent = new Call({ tool: "s:t", onProgress: heard });
     const child = new Call({ tool: "s:u", parent });
@@ -241,7 +241,7 @@ describe("progress", () => {
 
   test("a listener that rejects does no harm", async () => {
     const call = new Call({ tool: "s:t", onProgress: () => Promise.reject(new Error("broken")) });
-    expect(await unhandledDuring(async () => call.report({ progress: 1 }))).toEqual([]);
+    expect(await collectUnhandled(async () => call.report({ progress: 1 }))).toEqual([]);
   });
 });
 

@@ -1,11 +1,11 @@
 import { describe, expect, test, vi } from "vitest";
-import { Cancellation, cancelledBy, GatewayError } from "../../core/mod.ts";
+import { Cancellation, GatewayError, getAbortReason } from "../../core/mod.ts";
 
 const first = new GatewayError("TIMEOUT", "Too slow.");
 const second = new GatewayError("CANCELLED", "Given up.");
 
 describe("a cancellation", () => {
-  test("whoever listens is told once, and the first reason counts", () => {
+  test("each listener is called once, and the first reason counts", () => {
     const cancellation = new Cancellation();
     const heard = vi.fn(() => cancellation.cancelled);
     cancellation.onCancel(heard);
@@ -14,7 +14,7 @@ describe("a cancellation", () => {
     expect(heard.mock.results).toEqual([{ type: "return", value: first }]);
   });
 
-  test("who no longer listens is not told, and others are", () => {
+  test("calls remaining listeners, but no removed one", () => {
     const cancellation = new Cancellation();
     const [heard, gone] = [vi.fn(), vi.fn()];
     cancellation.onCancel(gone);
@@ -44,10 +44,10 @@ describe("a cancellation", () => {
   });
 });
 
-describe("cancelledBy", () => {
+describe("getAbortReason", () => {
   test("it keeps a GatewayError, and keeps any other reason out of sight", () => {
-    expect(cancelledBy(AbortSignal.abort(first))).toBe(first);
-    const error = cancelledBy(AbortSignal.abort(new Error("secret")));
+    expect(getAbortReason(AbortSignal.abort(first))).toBe(first);
+    const error = getAbortReason(AbortSignal.abort(new Error("secret")));
     expect(error).toMatchObject({ code: "CANCELLED", cause: { message: "secret" } });
     expect(JSON.stringify(error)).not.toContain("secret");
   });

@@ -60,10 +60,10 @@ describe("as a store", () => {
     );
 
     function compare(catalog: Catalog, model: Map<string, { builtin: boolean; tools: string[] }>): void {
-      const shown = [...model].filter(([, { builtin }]) => !builtin);
-      expect(catalog.servers().map(({ id }) => id)).toEqual(shown.map(([id]) => id));
+      const listed = [...model].filter(([, { builtin }]) => !builtin);
+      expect(catalog.servers().map(({ id }) => id)).toEqual(listed.map(([id]) => id));
       expect(catalog.tools().map(({ id }) => id)).toEqual(
-        shown.flatMap(([id, { tools }]) => tools.map((name) => `${id}:${name}`)),
+        listed.flatMap(([id, { tools }]) => tools.map((name) => `${id}:${name}`)),
       );
       for (const id of ["a", "b", "c", "__proto__", "constructor", "none"]) {
         const entry = model.get(id);
@@ -86,7 +86,7 @@ describe("as a store", () => {
     expect(catalog.tools()).toEqual([]);
   });
 
-  test("what it gives out cannot be used to change it", async () => {
+  test("returned objects cannot be used to change it", async () => {
     const catalog = createCatalog(silent);
     const server = { id: "s", title: "S" };
     await catalog.replace(server, [tool("x")]);
@@ -116,7 +116,7 @@ describe("as a store", () => {
   });
 });
 
-describe("what comes in", () => {
+describe("incoming tools", () => {
   test("bad tools and second ones of a name are rejected by name, and the others are taken", async () => {
     const catalog = createCatalog(silent);
     const outcome = await catalog.replace({ id: "s" }, [
@@ -349,7 +349,7 @@ describe("an id of the gateway itself", () => {
 });
 
 describe("the notice of a change", () => {
-  test("it comes once for each change, with the revision, when the change can be seen", async () => {
+  test("fires once for each change, with the revision, when the change is visible", async () => {
     const seen: string[] = [];
     const gateway = await createGateway({
       plugins: [

@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import {
   Call,
   createGateway,
@@ -15,21 +15,20 @@ import {
 } from "../../core/mod.ts";
 import { upstreams } from "../../plugins/upstreams/mod.ts";
 import { presets } from "../../presets/mod.ts";
+import { openGateway } from "../support/open-gateway.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { listed, plugin } from "./_fixtures.ts";
 
 /** Opens the gateway of a config file in JSON, with modules beside it. */
-async function open(config: object, modules: Readonly<Record<string, string>> = {}): Promise<Gateway> {
+async function openConfig(config: object, modules: Readonly<Record<string, string>> = {}): Promise<Gateway> {
   const folder = await temporaryFolder({ ...modules, "toolpipe.config.json": JSON.stringify(config) });
   const loaded = await loadConfig({ presets, file: join(folder, "toolpipe.config.json") });
-  const gateway = await createGateway(loaded);
-  onTestFinished(() => gateway.close());
-  return gateway;
+  return openGateway(loaded);
 }
 
 describe("a config in JSON names by the path of a module", () => {
   test("a source", async () => {
-    const gateway = await open(
+    const gateway = await openConfig(
       {
         preset: "passthrough",
         sources: [{ type: "./inventory.ts", path: "./servers.json" }, { type: "./fixed.ts" }],
@@ -59,7 +58,7 @@ describe("a config in JSON names by the path of a module", () => {
   });
 
   test("an upstream, with a URL of any scheme", async () => {
-    const gateway = await open(
+    const gateway = await openConfig(
       {
         preset: "passthrough",
         mcpServers: { queue: { driver: "./queue.ts", url: "queue://jobs", headers: { key: "k" } } },
@@ -81,9 +80,9 @@ describe("a config in JSON names by the path of a module", () => {
   });
 
   test("an upstream, which a file that others write may not name", async () => {
-    const { normalise } = await import("../../plugins/lib/server-entry/normalise.ts");
+    const { normalizeEntry } = await import("../../plugins/lib/server-entry/normalize.ts");
     const raw = { name: "queue", entry: { driver: "./queue.ts", url: "queue://jobs" } };
-    expect(normalise(raw, { source: "cursor", scope: "project" })).toEqual({
+    expect(normalizeEntry(raw, { source: "cursor", scope: "project" })).toEqual({
       reason: "it names a driver, which only the config of toolpipe may",
     });
   });
@@ -93,7 +92,7 @@ describe("the limits of hooks", () => {
   const hanging = `export default { name: "hanging", setup: () => ({ policy: () => new Promise(() => {}) }) };`;
 
   test("are a key of the config", async () => {
-    const gateway = await open(
+    const gateway = await openConfig(
       { preset: "passthrough", plugins: ["toolpipe/plugins/demo", "./hanging.ts"], limits: { hookMs: 20 } },
       { "hanging.ts": hanging },
     );
@@ -106,7 +105,7 @@ describe("the limits of hooks", () => {
     [{ hookMs: "1s" }, "limits.hookMs: expected number, found a string"],
     [{ hooksMs: 5 }, "limits.hooksMs: there is no such option"],
   ])("are checked: %j", async (limits, message) => {
-    await expect(open({ preset: "passthrough", limits })).rejects.toThrow(message);
+    await expect(openConfig({ preset: "passthrough", limits })).rejects.toThrow(message);
   });
 
   test("end a command that has nothing else to wait for with a code and a message", async () => {
@@ -141,7 +140,7 @@ test("a hook gets a call that it cannot settle or begin", () => {
   expect("begin" in call).toBe(false);
 });
 
-describe("what can never run is warned about", () => {
+describe("warns of plugins that can never run", () => {
   const reports: GatewayError[] = [];
   const watch = plugin("watch", { error: (error) => void reports.push(error) });
   const messages = (): string[] => reports.splice(0).map(({ message }) => message);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parseData, readDataFile } from "../../core/mod.ts";
-import { failureOf } from "../support/failure.ts";
+import { catchFailure } from "../support/failure.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 describe("parseData", () => {
@@ -65,18 +65,18 @@ describe("parseData", () => {
     ["a.toml", `a = 1\nb = = 2\n`, "a.toml:2:"],
     ["a.toml", `[a.__proto__]\nb = 1\n`, "a.toml: a.__proto__: this key is not allowed."],
   ])("names the place of a fault in %s: %j", async (file, text, message) => {
-    const error = await failureOf(parseData(text, file));
+    const error = await catchFailure(parseData(text, file));
     expect(error.code).toBe("CONFIG_INVALID");
     expect(error.message).toContain(message);
     expect(error.message).not.toContain("\n");
   });
 
-  test("tells a program the place as well", async () => {
-    const error = await failureOf(parseData(`{\n  "a" 1 }`, "a.json"));
+  test("includes the position as data", async () => {
+    const error = await catchFailure(parseData(`{\n  "a" 1 }`, "a.json"));
     expect(error.data).toEqual({ file: "a.json", line: 2, column: 7 });
   });
 
-  test("fails on any text in one line or not at all, and touches no prototype", async () => {
+  test("fails on any string with one line or not at all, and touches no prototype", async () => {
     const piece = fc.constantFrom(
       "{",
       "}",
@@ -125,7 +125,7 @@ describe("readDataFile", () => {
     expect(await readDataFile(join(folder, "c.toml"))).toEqual({ a: 3 });
   });
 
-  test("reads a file anew every time", async () => {
+  test("reads a file again every time", async () => {
     const folder = await temporaryFolder({ "a.json": "1" });
     const file = join(folder, "a.json");
     expect(await readDataFile(file)).toBe(1);
@@ -135,9 +135,9 @@ describe("readDataFile", () => {
 
   test("names a file that is not there, or that is a folder", async () => {
     const folder = await temporaryFolder({ "a.json/b": "" });
-    const missing = await failureOf(readDataFile(join(folder, "b.json")));
+    const missing = await catchFailure(readDataFile(join(folder, "b.json")));
     expect(missing.message).toBe(`${join(folder, "b.json")}: cannot be read (ENOENT).`);
-    const isFolder = await failureOf(readDataFile(join(folder, "a.json")));
+    const isFolder = await catchFailure(readDataFile(join(folder, "a.json")));
     expect(isFolder.message).toBe(`${join(folder, "a.json")}: cannot be read (EISDIR).`);
     expect(isFolder.kind.exit).toBe(2);
   });

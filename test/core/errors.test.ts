@@ -28,7 +28,7 @@ describe("the table of kinds", () => {
     }
   });
 
-  test("nobody can change it", () => {
+  test("it cannot be changed", () => {
     expect(() => Object.assign(errorKinds, { DENIED: {} })).toThrow(TypeError);
     expect(() => Object.assign(errorKinds.DENIED, { exit: 0 })).toThrow(TypeError);
   });
@@ -114,7 +114,7 @@ describe("is", () => {
 });
 
 describe("from", () => {
-  test("a stranger's error is kept as cause and shown nowhere else", () => {
+  test("a foreign error is kept as cause and appears nowhere else", () => {
     for (const name of throwableNames) {
       const value = throwables[name]();
       const error = GatewayError.from(value);

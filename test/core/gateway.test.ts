@@ -13,6 +13,7 @@ import {
   textResult,
 } from "../../core/mod.ts";
 import {
+  collectUnhandled,
   type Deferred,
   deferred,
   hang,
@@ -22,14 +23,13 @@ import {
   type Throwable,
   throwableNames,
   throwables,
-  unhandledDuring,
 } from "./_fixtures.ts";
 
 afterEach(() => {
   vi.useRealTimers();
 });
 
-async function failureOf(creating: Promise<unknown>): Promise<GatewayError> {
+async function catchFailure(creating: Promise<unknown>): Promise<GatewayError> {
   return creating.then(
     () => {
       throw new Error("It did not fail.");
@@ -45,6 +45,35 @@ describe("set-up", () => {
     expect(gateway.tools).toEqual([]);
     expect((await gateway.run({ tool: "s:t" })).error?.code).toBe("TOOL_NOT_FOUND");
     await gateway.close();
+  });
+
+  test("start hooks run once all plugins are ready, and see the tools of plugins behind them", async () => {
+    const seen: number[] = [];
+    const checking: Plugin = {
+      name: "checking",
+      setup: (gateway) => ({ start: () => void seen.push(gateway.catalog.tools().length) }),
+    };
+    const late = localTools("late", { id: "late" }, [
+      { name: "tool", inputSchema: { type: "object" }, run: () => textResult("ok") },
+    ]);
+    const gateway = await createGateway({ plugins: [checking, late] });
+    expect(seen).toEqual([1]);
+    await gateway.close();
+  });
+
+  test("a start hook that throws refuses the start and closes the plugins", async () => {
+    const closed = vi.fn();
+    const refusing: Plugin = {
+      name: "refusing",
+      setup: () => ({
+        start() {
+          throw new GatewayError("CONFIG_INVALID", "No.");
+        },
+        close: closed,
+      }),
+    };
+    expect((await catchFailure(createGateway({ plugins: [refusing] }))).message).toBe("No.");
+    expect(closed).toHaveBeenCalledOnce();
   });
 
   test("plugins are set up one after another, then all are ready, then the gateway is there", async () => {
@@ -98,7 +127,7 @@ describe("set-up", () => {
               },
             };
           });
-          const error = await failureOf(createGateway({ plugins }));
+          const error = await catchFailure(createGateway({ plugins }));
           const opened = failure === "is not ready" ? specs.length : failing + 1;
           const closing = failure === "throws" || failure === "rejects" ? failing : opened;
           expect(log).toEqual([
@@ -125,19 +154,19 @@ describe("set-up", () => {
     );
   });
 
-  test("what a plugin throws in its set-up stays in the cause", async () => {
+  test("an error of a plugin's setup stays in the cause", async () => {
     const broken: Plugin = {
       name: "broken",
       setup() {
         throw new Error("connect postgres://admin:secret@db failed");
       },
     };
-    expect((await failureOf(createGateway({ plugins: [broken] }))).message).not.toContain("secret");
+    expect((await catchFailure(createGateway({ plugins: [broken] }))).message).not.toContain("secret");
   });
 
   test("a hook that does not exist gets a hint where one is near", async () => {
     const withHook = (name: string): Promise<GatewayError> =>
-      failureOf(createGateway({ plugins: [plugin("typo", { [name]: () => {} })] }));
+      catchFailure(createGateway({ plugins: [plugin("typo", { [name]: () => {} })] }));
     expect((await withHook("excute")).message).toBe(
       'The plugin "typo" has a hook "excute", which does not exist; did you mean "execute"?',
     );
@@ -150,21 +179,21 @@ describe("set-up", () => {
     }
   });
 
-  test("what is not a plugin is refused before anything is set up", async () => {
+  test("refuses values that are no plugin before any setup", async () => {
     const setup = vi.fn();
     const factory = definePlugin({ name: "forgotten", setup: () => {} });
     for (const wrong of [null, undefined, "cache", 5, {}, [], factory]) {
       const plugins = [{ name: "first", setup }, wrong as Plugin];
-      const error = await failureOf(createGateway({ plugins }));
+      const error = await catchFailure(createGateway({ plugins }));
       expect(error.code).toBe("PLUGIN_INVALID");
       if (wrong === factory) expect(error.message).toContain("Was it meant to be called?");
     }
     expect(setup).not.toHaveBeenCalled();
   });
 
-  test("what is not a plugin is refused whatever it is", async () => {
+  test("refuses any value that is no plugin", async () => {
     const wrong = Object.create(null) as Plugin;
-    expect((await failureOf(createGateway({ plugins: [wrong] }))).code).toBe("PLUGIN_INVALID");
+    expect((await catchFailure(createGateway({ plugins: [wrong] }))).code).toBe("PLUGIN_INVALID");
   });
 
   test("hooks that return nothing are fine", async () => {
@@ -205,12 +234,12 @@ describe("report", () => {
         plugin("listens", { error: heard }),
       ],
     });
-    expect(await unhandledDuring(async () => gateway.report(error))).toEqual([]);
+    expect(await collectUnhandled(async () => gateway.report(error))).toEqual([]);
     expect(heard.mock.calls).toEqual([[error]]);
   });
 });
 
-/** A gateway with one tool, `s:t`, that answers when the test says so, and a log of what happens. */
+/** A gateway with one tool, `s:t`, that answers when the test releases it, and a log of what happens. */
 async function slowGateway(): Promise<{
   gateway: Gateway;
   log: string[];
@@ -282,7 +311,7 @@ describe("close", () => {
     expect(log[0]).toBe("audit CLOSED");
   });
 
-  test("it can wait for ever", async () => {
+  test("waits forever if configured", async () => {
     const { gateway, log, started, finish } = await slowGateway();
     void gateway.run({ tool: "s:t" });
     await started.promise;
@@ -294,7 +323,7 @@ describe("close", () => {
     expect(log[0]).toBe("audit ok");
   });
 
-  test("where no call is on its way it leaves no timer behind", async () => {
+  test("leaves no timer behind without pending calls", async () => {
     const { gateway, log } = await slowGateway();
     vi.useFakeTimers();
     await gateway.close();
@@ -563,7 +592,7 @@ describe("close", () => {
     expect(outcome).toBe("CLOSED");
   });
 
-  test("two plugins that share a `close` are told apart in errors", async () => {
+  test("errors name the right one of two plugins with one `close` function", async () => {
     const blamed: unknown[] = [];
     const close = (): void => {
       throw new Error("broken");

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { identifierFault, lookOf } from "../../core/identifiers.ts";
+import { findIdentifierFault, toSkeleton } from "../../core/catalog.ts";
 import { createGateway } from "../../core/mod.ts";
 
 const tool = (name: string) => ({ name, inputSchema: { type: "object" } });
@@ -54,7 +54,7 @@ describe("fault 36: names that are not what they look like", () => {
         code: "CONFIG_INVALID",
         message: `The server id "${second}" looks like "${first}", which is taken. Give the server another name.`,
       });
-      // Again itself is no other, and what is gone is in nobody's way.
+      // Again itself is no other, and what is gone blocks no other.
       await gateway.catalog.replace({ id: first }, []);
       await gateway.catalog.remove(first);
       await gateway.catalog.replace({ id: second }, []);
@@ -76,15 +76,17 @@ describe("fault 36: names that are not what they look like", () => {
       "a b",
       "❤️",
     ])
-      expect(identifierFault(name)).toBeUndefined();
+      expect(findIdentifierFault(name)).toBeUndefined();
   });
 
   test("no two names of plain letters look alike", () => {
     const plain = fc.string({ unit: "grapheme-ascii" });
-    fc.assert(fc.property(plain, plain, (a, b) => (lookOf(a) === lookOf(b)) === (a === b)));
+    fc.assert(fc.property(plain, plain, (a, b) => (toSkeleton(a) === toSkeleton(b)) === (a === b)));
   });
 
-  test("what a name looks like looks like itself", () => {
-    fc.assert(fc.property(fc.string({ unit: "binary" }), (name) => lookOf(lookOf(name)) === lookOf(name)));
+  test("the skeleton of a name is its own skeleton", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "binary" }), (name) => toSkeleton(toSkeleton(name)) === toSkeleton(name)),
+    );
   });
 });

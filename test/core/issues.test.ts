@@ -10,7 +10,7 @@ function describeFirst(schema: v.GenericSchema, input: unknown): string {
 
 const secret = "hunter2";
 
-describe("what it says", () => {
+describe("an issue", () => {
   test("where, what was expected, what was found", () => {
     expect(describeFirst(v.strictObject({ ms: v.number() }), { ms: true })).toBe(
       "ms: expected number, found true",
@@ -50,20 +50,20 @@ describe("what it says", () => {
     expect(describeFirst(schema, { inner: {} })).toMatch(/^inner\.url: expected .+, found nothing$/);
   });
 
-  test("an option that is missing says what it should be", () => {
+  test("a missing option is described", () => {
     expect(describeFirst(v.strictObject({ url: v.string() }), {})).toBe(
       "url: expected a value, found nothing",
     );
   });
 
   test.each([v.object({ url: v.string() }), v.looseObject({ url: v.string() })])(
-    "an option that is missing from any object says so",
+    "a missing option is reported as missing",
     (schema) => {
       expect(describeFirst(schema, {})).toBe("url: expected a value, found nothing");
     },
   );
 
-  test("where one of a few words was expected, the one that was found is shown", () => {
+  test("names the found value where one of a few words was expected", () => {
     const schema = v.strictObject({ level: v.picklist(["low", "high"]) });
     expect(describeFirst(schema, { level: "hihg" })).toBe('level: expected ("low" | "high"), found "hihg"');
     expect(describeFirst(schema, { level: "x".repeat(100) })).toBe(
@@ -93,7 +93,7 @@ describe("what it says", () => {
   });
 });
 
-describe("what it keeps to itself", () => {
+describe("secrets", () => {
   const kept: [what: string, schema: v.GenericSchema][] = [
     ["a number", v.number()],
     ["a boolean", v.literal(true)],
@@ -120,7 +120,7 @@ describe("what it keeps to itself", () => {
     ["a text that is not this one", v.pipe(v.string(), v.maxLength(2))],
   ];
   for (const [what, schema] of kept) {
-    test(`a text that was found in place of ${what} is not shown`, () => {
+    test(`a string instead of ${what} is not printed`, () => {
       const line = describeFirst(v.strictObject({ token: schema }), { token: secret });
       expect(line).toContain("token: expected ");
       expect(line).toContain("found a string");
@@ -136,7 +136,7 @@ describe("what it keeps to itself", () => {
     ["a word or an object", v.union([v.literal("none"), v.strictObject({ token: v.string() })])],
   ];
   for (const [what, schema] of leaked) {
-    test(`a text that was found in place of ${what} is not shown`, () => {
+    test(`a string instead of ${what} is not printed`, () => {
       expect(describeFirst(v.strictObject({ token: schema }), { token: secret })).not.toContain(secret);
     });
   }

@@ -5,7 +5,7 @@ import { argumentLimits, checkJson, GatewayError, isJsonObject } from "../../cor
 
 const limits = { depth: 5, size: 1_000 };
 
-function codeOf(act: () => unknown): string | undefined {
+function catchCode(act: () => unknown): string | undefined {
   try {
     act();
   } catch (error) {
@@ -13,7 +13,7 @@ function codeOf(act: () => unknown): string | undefined {
   }
 }
 
-function messageOf(value: unknown): string {
+function catchMessage(value: unknown): string {
   try {
     checkArguments(value);
   } catch (error) {
@@ -49,11 +49,11 @@ describe("checkArguments", () => {
     expect(checkArguments(undefined)).toEqual({});
   });
 
-  test("what JSON.parse gives is taken as it is, unless a key reaches a prototype", () => {
+  test("accepts any result of JSON.parse, unless a key reaches a prototype", () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 4 })), (value) => {
         const parsed = JSON.parse(JSON.stringify(value));
-        const code = codeOf(() => expect(checkArguments(parsed)).toBe(parsed));
+        const code = catchCode(() => expect(checkArguments(parsed)).toBe(parsed));
         if (JSON.stringify(parsed).includes("__proto__"))
           expect([undefined, "FORBIDDEN_KEY"]).toContain(code);
         else expect(code).toBeUndefined();
@@ -61,29 +61,29 @@ describe("checkArguments", () => {
     );
   });
 
-  test("it says what was found in place of an object", () => {
-    expect(messageOf(null)).toBe("The arguments must be a JSON object, but are null.");
-    expect(messageOf([])).toBe("The arguments must be a JSON object, but are an array.");
-    expect(messageOf("secret")).toBe("The arguments must be a JSON object, but are a string.");
-    expect(messageOf(new Map())).toBe("The arguments must be a JSON object, but are an instance of Map.");
-    expect(messageOf(Object.create({ constructor: undefined }))).toContain("an instance of a class");
+  test("names the type found instead of an object", () => {
+    expect(catchMessage(null)).toBe("The arguments must be a JSON object, but are null.");
+    expect(catchMessage([])).toBe("The arguments must be a JSON object, but are an array.");
+    expect(catchMessage("secret")).toBe("The arguments must be a JSON object, but are a string.");
+    expect(catchMessage(new Map())).toBe("The arguments must be a JSON object, but are an instance of Map.");
+    expect(catchMessage(Object.create({ constructor: undefined }))).toContain("an instance of a class");
   });
 
-  test("it says where a value is that JSON cannot hold, and not what it is", () => {
-    expect(messageOf({ a: [{ b: () => "secret" }] })).toBe(
-      'The value at "/a/0/b" is a function, which JSON cannot hold.',
+  test("it says where a value is that JSON cannot represent, and not what it is", () => {
+    expect(catchMessage({ a: [{ b: () => "secret" }] })).toBe(
+      'The value at "/a/0/b" is a function, which JSON cannot represent.',
     );
-    expect(messageOf({ a: Number.NaN })).toBe('The value at "/a" is NaN, which JSON cannot hold.');
+    expect(catchMessage({ a: Number.NaN })).toBe('The value at "/a" is NaN, which JSON cannot represent.');
   });
 });
 
 describe("checkJson", () => {
   test("exactly as many levels as allowed pass", () => {
     for (const depth of [1, 2, 5]) {
-      expect(codeOf(() => checkJson(nested(depth), { ...limits, depth }))).toBeUndefined();
-      expect(codeOf(() => checkJson(nested(depth + 1), { ...limits, depth }))).toBe("ARGUMENTS_TOO_DEEP");
+      expect(catchCode(() => checkJson(nested(depth), { ...limits, depth }))).toBeUndefined();
+      expect(catchCode(() => checkJson(nested(depth + 1), { ...limits, depth }))).toBe("ARGUMENTS_TOO_DEEP");
     }
-    expect(codeOf(() => checkJson(nested(argumentLimits.depth), argumentLimits))).toBeUndefined();
+    expect(catchCode(() => checkJson(nested(argumentLimits.depth), argumentLimits))).toBeUndefined();
   });
 
   test("any depth and any cycle is refused quickly and without exhausting the stack", () => {
@@ -92,18 +92,18 @@ describe("checkJson", () => {
     const mutual: Record<string, unknown> = { a: {} };
     (mutual["a"] as Record<string, unknown>)["b"] = mutual;
     for (const value of [nested(5_000), nested(200_000), cycle, mutual]) {
-      expect(codeOf(() => checkJson(value, argumentLimits))).toMatch(/^ARGUMENTS_TOO_(DEEP|LARGE)$/);
+      expect(catchCode(() => checkJson(value, argumentLimits))).toMatch(/^ARGUMENTS_TOO_(DEEP|LARGE)$/);
     }
   });
 
   test("the same object in two places is no cycle", () => {
     const shared = { a: 1 };
-    expect(codeOf(() => checkJson({ x: shared, y: [shared, shared] }, limits))).toBeUndefined();
+    expect(catchCode(() => checkJson({ x: shared, y: [shared, shared] }, limits))).toBeUndefined();
   });
 
-  test("texts, keys and sheer number all count towards the size", () => {
+  test("strings, keys and the number of values all count towards the size", () => {
     const near = limits.size - 20;
-    expect(codeOf(() => checkJson({ a: "x".repeat(near) }, limits))).toBeUndefined();
+    expect(catchCode(() => checkJson({ a: "x".repeat(near) }, limits))).toBeUndefined();
     for (const value of [
       { a: "x".repeat(limits.size) },
       { ["k".repeat(limits.size)]: 1 },
@@ -111,7 +111,7 @@ describe("checkJson", () => {
       new Array(1_000_000_000),
       Object.fromEntries(Array.from({ length: limits.size }, (_, index) => [index, 0])),
     ]) {
-      expect(codeOf(() => checkJson(value, limits))).toBe("ARGUMENTS_TOO_LARGE");
+      expect(catchCode(() => checkJson(value, limits))).toBe("ARGUMENTS_TOO_LARGE");
     }
   });
 
@@ -120,7 +120,7 @@ describe("checkJson", () => {
     fc.assert(
       fc.property(value, fc.integer({ min: -30, max: 30 }), (given, offset) => {
         const bytes = Buffer.byteLength(JSON.stringify(given));
-        const code = codeOf(() => checkJson(given, { depth: 100, size: bytes + offset }));
+        const code = catchCode(() => checkJson(given, { depth: 100, size: bytes + offset }));
         if (code !== "FORBIDDEN_KEY") expect(code).toBe(offset < 0 ? "ARGUMENTS_TOO_LARGE" : undefined);
       }),
       { numRuns: 500 },
@@ -130,39 +130,39 @@ describe("checkJson", () => {
   test("long numbers count for what they are", () => {
     const value = new Array(450).fill(-Math.PI / 1e300);
     expect(Buffer.byteLength(JSON.stringify(value))).toBeGreaterThan(10 * limits.size);
-    expect(codeOf(() => checkJson(value, limits))).toBe("ARGUMENTS_TOO_LARGE");
+    expect(catchCode(() => checkJson(value, limits))).toBe("ARGUMENTS_TOO_LARGE");
   });
 
   test("characters of several bytes count for what they are", () => {
     const value = "\u0001".repeat(900);
     expect(Buffer.byteLength(JSON.stringify(value))).toBeGreaterThan(5 * limits.size);
-    expect(codeOf(() => checkJson(value, limits))).toBe("ARGUMENTS_TOO_LARGE");
+    expect(catchCode(() => checkJson(value, limits))).toBe("ARGUMENTS_TOO_LARGE");
   });
 
   test("the message stays short however long the keys are", () => {
-    const message = messageOf({ ["k".repeat(900_000)]: Number.NaN });
+    const message = catchMessage({ ["k".repeat(900_000)]: Number.NaN });
     expect(message).toContain("NaN");
     expect(message.length).toBeLessThan(10_000);
   });
 
-  test("a key that reaches a prototype is refused at any level, and its place is named", () => {
-    const code = (json: string): string | undefined => codeOf(() => checkJson(JSON.parse(json), limits));
+  test("refuses a key that reaches a prototype at any level, and names its path", () => {
+    const code = (json: string): string | undefined => catchCode(() => checkJson(JSON.parse(json), limits));
     expect(code('{"__proto__":{}}')).toBe("FORBIDDEN_KEY");
     expect(code('{"__proto__":null}')).toBe("FORBIDDEN_KEY");
     expect(code('[{"a":{"__proto__":1}}]')).toBe("FORBIDDEN_KEY");
     expect(code('{"constructor":{"prototype":{"x":1}}}')).toBe("FORBIDDEN_KEY");
     expect(code('{"a":[{"constructor":{"prototype":null}}]}')).toBe("FORBIDDEN_KEY");
-    expect(messageOf(JSON.parse('{"a":[{"__proto__":1}]}'))).toBe(
+    expect(catchMessage(JSON.parse('{"a":[{"__proto__":1}]}'))).toBe(
       'The key "__proto__" is not allowed (at "/a/0/__proto__").',
     );
   });
 
   test("words that only look like it are allowed", () => {
     const json = '{"constructor":"ACME","prototype":{"x":1},"proto":1,"a":{"constructor":{"name":"x"}}}';
-    expect(codeOf(() => checkJson(JSON.parse(json), limits))).toBeUndefined();
+    expect(catchCode(() => checkJson(JSON.parse(json), limits))).toBeUndefined();
   });
 
-  test("whatever it is given, it throws nothing but a GatewayError", () => {
+  test("throws only a GatewayError, whatever the input", () => {
     fc.assert(
       fc.property(
         fc.anything({
@@ -174,7 +174,7 @@ describe("checkJson", () => {
         }),
         (value) => {
           expect([undefined, "INVALID_ARGUMENTS", "FORBIDDEN_KEY", "ARGUMENTS_TOO_LARGE"]).toContain(
-            codeOf(() => checkJson(value, argumentLimits)),
+            catchCode(() => checkJson(value, argumentLimits)),
           );
         },
       ),

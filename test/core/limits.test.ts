@@ -64,7 +64,7 @@ describe("a hook that hangs", () => {
     expect((await gateway.run({ tool: "s:t" })).error).toMatchObject({
       code: "TIMEOUT",
       message:
-        '"s:t" was not done within 40 ms; the last plugin to take it on was "slow". The limit is limits.executeMs.',
+        '"s:t" was not done within 40 ms; the last plugin that ran was "slow". The limit is limits.executeMs.',
     });
   });
 
@@ -91,6 +91,28 @@ describe("a hook that hangs", () => {
       ["TIMEOUT", "slow"],
     ]);
   });
+
+  test.each(["catalog:change", "tool:discover"] as const)(
+    "in %s is named, and not the plugin that waits for it",
+    async (name) => {
+      const errors: GatewayError[] = [];
+      const gateway = await createGateway({
+        limits,
+        plugins: [
+          plugin("listener", { error: (error) => void errors.push(error) }),
+          plugin("slow", { [name]: hang }),
+          localTools("notes", { id: "notes" }, [
+            { name: "read", inputSchema: { type: "object" }, run: () => textResult("") },
+          ]),
+        ],
+      }).catch((error) => void errors.push(error));
+      await gateway?.close();
+      expect(errors[0]).toMatchObject({
+        code: "TIMEOUT",
+        message: `The plugin "slow" has not finished its "${name}" hook within 10 ms. The limit is half of limits.hookMs.`,
+      });
+    },
+  );
 
   test("in tool:discover keeps the tools of that list out", async () => {
     const gateway = await createGateway({ limits, plugins: [plugin("slow", { "tool:discover": hang })] });

@@ -10,7 +10,7 @@ import {
   loadConfig,
 } from "../../core/mod.ts";
 import { presets } from "../../presets/mod.ts";
-import { failureOf } from "../support/failure.ts";
+import { catchFailure } from "../support/failure.ts";
 import { temporaryFolder, writeFiles } from "../support/temporary-folder.ts";
 
 type Files = Readonly<Record<string, string>>;
@@ -19,8 +19,8 @@ async function load(files: Files, options: { file?: string; preset?: string } = 
   return loadConfig({ presets, cwd: await temporaryFolder(files), ...options });
 }
 
-/** What an agent finds behind a config: the ids of the tools in its catalog. */
-async function toolsOf(config: LoadedConfig): Promise<string[]> {
+/** Returns the ids of the tools in the catalog of a config. */
+async function listTools(config: LoadedConfig): Promise<string[]> {
   const gateway = await createGateway(config);
   const ids = gateway.catalog.tools().map(({ id }) => id);
   await gateway.close();
@@ -44,7 +44,7 @@ describe("a config file", () => {
       const config = await loadConfig({ presets, cwd });
       expect(config.configFile).toBe(join(cwd, name));
       expect(config.preset.name).toBe("gateway");
-      expect(await toolsOf(config)).toEqual(demoTools);
+      expect(await listTools(config)).toEqual(demoTools);
     },
   );
 
@@ -69,7 +69,7 @@ describe("a config file", () => {
       }`,
     });
     expect(config.preset.name).toBe("gateway");
-    expect(await toolsOf(config)).toEqual(demoTools);
+    expect(await listTools(config)).toEqual(demoTools);
   });
 
   test("toolpipe.config.yaml is read", async () => {
@@ -77,16 +77,16 @@ describe("a config file", () => {
       "toolpipe.config.yaml": "$schema: x\npreset: gateway\nplugins:\n  - toolpipe/plugins/demo\n",
     });
     expect(config.preset.name).toBe("gateway");
-    expect(await toolsOf(config)).toEqual(demoTools);
+    expect(await listTools(config)).toEqual(demoTools);
   });
 
   test("is not needed: without one, the preset is anygpt with no plugins of its own", async () => {
     const config = await load({});
-    expect(config).toMatchObject({ configFile: undefined, plugins: [], options: {} });
+    expect(config).toMatchObject({ configFile: undefined, plugins: [], settings: {} });
     expect(config.preset.name).toBe("anygpt");
   });
 
-  test("can be named, as seen from the folder, and then no other is looked at", async () => {
+  test("can be a path relative to the folder, and then no other is searched", async () => {
     const files = {
       "toolpipe.config.ts": "throw new Error()",
       "toolpipe.config.json": "{",
@@ -97,7 +97,7 @@ describe("a config file", () => {
     expect((await load(files, { file: "./LOUD.JSON" })).preset.name).toBe("passthrough");
   });
 
-  test("is read anew every time, whatever its ending", async () => {
+  test("is read again every time, whatever its extension", async () => {
     const module = (preset: string) => `export default { preset: "${preset}" };`;
     const contents: Record<string, (preset: string) => string> = {
       ts: module,
@@ -119,7 +119,7 @@ describe("a config file", () => {
     }
   });
 
-  test("is read anew together with the modules and plugins beside it", async () => {
+  test("is read again together with the modules and plugins beside it", async () => {
     const cwd = await temporaryFolder({
       "toolpipe.config.ts": `
         import { preset } from "./choice.ts";
@@ -138,9 +138,9 @@ describe("a config file", () => {
     expect(seen).toEqual(["anygpt", "of-anygpt", "gateway", "of-gateway"]);
   });
 
-  test("that was mended after a fault is taken", async () => {
+  test("that was fixed after a fault is loaded", async () => {
     const cwd = await temporaryFolder({ "toolpipe.config.mjs": "export default {" });
-    await failureOf(loadConfig({ presets, cwd }));
+    await catchFailure(loadConfig({ presets, cwd }));
     await writeFile(join(cwd, "toolpipe.config.mjs"), `export default { preset: "gateway" };`);
     expect((await loadConfig({ presets, cwd })).preset.name).toBe("gateway");
   });
@@ -149,7 +149,7 @@ describe("a config file", () => {
     const runs: string[] = [];
     Object.assign(globalThis, { configRuns: runs });
     const body = `import "toolpipe"; globalThis.configRuns.push("run"); throw new Error("no luck");`;
-    await failureOf(load({ [`toolpipe.config.${ending}`]: body }));
+    await catchFailure(load({ [`toolpipe.config.${ending}`]: body }));
     expect(runs).toEqual(["run"]);
   });
 
@@ -176,7 +176,7 @@ describe("a preset", () => {
     const files = { "configs/toolpipe.config.json": `{ "preset": "./own.ts" }`, "configs/own.ts": own };
     const config = await load(files, { file: "configs/toolpipe.config.json" });
     expect(config.preset.name).toBe("own");
-    expect(await toolsOf(config)).toEqual(demoTools);
+    expect(await listTools(config)).toEqual(demoTools);
   });
 
   test("may be an imported object, of the package or of the user", async () => {
@@ -194,7 +194,7 @@ describe("a preset", () => {
   });
 
   test("of a name that every object has is not found on the table's prototype", async () => {
-    const error = await failureOf(load({ "toolpipe.config.json": `{ "preset": "constructor" }` }));
+    const error = await catchFailure(load({ "toolpipe.config.json": `{ "preset": "constructor" }` }));
     expect(error.message).toContain(`found "constructor"`);
   });
 });
@@ -236,7 +236,7 @@ describe("plugins", () => {
       "demo",
       "packaged",
     ]);
-    expect(await toolsOf(config)).toEqual(demoTools);
+    expect(await listTools(config)).toEqual(demoTools);
   });
 
   test("that throw errors of the package are understood, though they have their own copy of it", async () => {
@@ -258,6 +258,29 @@ describe("plugins", () => {
 });
 
 describe("options", () => {
+  test("are parsed once, of a plugin by path as of one of the preset", async () => {
+    const own = `
+      import { definePlugin, localTools, textResult, definePreset } from "toolpipe";
+      import * as v from "valibot";
+      const seen: string[] = (globalThis.parsedOptions ??= []);
+      const options = v.pipe(v.strictObject({ name: v.optional(v.string(), "") }), v.transform((given) => {
+        seen.push(given.name);
+        return given;
+      }));
+      const define = (name: string) => definePlugin({ name, options, setup: () => ({}) });
+      export const parts = { one: define("one"), two: define("two") };`;
+    const config = await load({
+      "toolpipe.config.json": `{ "preset": "./preset.ts", "plugins": ["./plugin.ts"], "options": { "one": { "name": "a" }, "two": { "name": "b" } } }`,
+      "own.ts": own,
+      "plugin.ts": `import { parts } from "./own.ts"; export default parts.one;`,
+      "preset.ts": `import { definePreset } from "toolpipe"; import { parts } from "./own.ts"; export default definePreset({ name: "own", plugins: [parts.two()] });`,
+    });
+    await (await createGateway(config)).close();
+    const { parsedOptions } = globalThis as { parsedOptions?: string[] };
+    // The preset creates its plugin without options before a config is read.
+    expect(parsedOptions).toEqual(["", "b", "a"]);
+  });
+
   test("replace those of a plugin of the preset", async () => {
     const config = await load({
       "toolpipe.config.json": `{ "plugins": ["toolpipe/plugins/demo"], "options": { "timeout": { "ms": 30, "extendOnProgress": false } } }`,
@@ -307,7 +330,7 @@ describe("options", () => {
   });
 
   test("that a plugin cannot be made without, and that are missing, are named", async () => {
-    const error = await failureOf(
+    const error = await catchFailure(
       load({ "toolpipe.config.json": `{ "plugins": ["./greeter.ts"] }`, "greeter.ts": greeter }),
     );
     expect(error.code).toBe("PLUGIN_INVALID");
@@ -333,7 +356,7 @@ describe("a key at the top of a config that a plugin claims", () => {
     });
   `;
 
-  async function shown(config: object): Promise<unknown> {
+  async function readClaims(config: object): Promise<unknown> {
     const text = JSON.stringify({ plugins: ["./claims.ts"], ...config });
     const gateway = await createGateway(await load({ "toolpipe.config.json": text, "claims.ts": claims }));
     const call = await gateway.run({ tool: "claims:show" });
@@ -342,16 +365,19 @@ describe("a key at the top of a config that a plugin claims", () => {
   }
 
   test("is an option of that plugin", async () => {
-    expect(await shown({ rules: ["a"] })).toEqual({ rules: ["a"], mode: "none" });
+    expect(await readClaims({ rules: ["a"] })).toEqual({ rules: ["a"], mode: "none" });
   });
 
   test("holds all of its options where it is the plugin's name", async () => {
-    expect(await shown({ claims: { mode: "own", rules: ["b"] } })).toEqual({ rules: ["b"], mode: "own" });
+    expect(await readClaims({ claims: { mode: "own", rules: ["b"] } })).toEqual({
+      rules: ["b"],
+      mode: "own",
+    });
   });
 
   test("gives way to the same option under options, and leaves the others", async () => {
     const options = { claims: { rules: ["c"] } };
-    expect(await shown({ claims: { mode: "own", rules: ["b"] }, options })).toEqual({
+    expect(await readClaims({ claims: { mode: "own", rules: ["b"] }, options })).toEqual({
       rules: ["c"],
       mode: "own",
     });
@@ -371,13 +397,13 @@ describe("a key at the top of a config that a plugin claims", () => {
       /claims: expected an object of options/,
     ],
     [
-      "a key nobody claims",
+      "a key that no plugin claims",
       { rulse: [] },
       "CONFIG_INVALID",
       /rulse: there is no such option; did you mean "rules"\?/,
     ],
   ])("is checked: %s", async (_what, config, code, message) => {
-    const error = await failureOf(shown(config));
+    const error = await catchFailure(readClaims(config));
     expectOneLine(error, code, ["toolpipe.config.json: "]);
     expect(error.message).toMatch(message);
     expect(error.message).not.toContain("sk-live-1");
@@ -386,7 +412,7 @@ describe("a key at the top of a config that a plugin claims", () => {
 
 interface Fault {
   readonly files: Files;
-  /** What the message must hold besides the file. */
+  /** The strings that the message must contain besides the file. */
   readonly says: readonly string[];
   readonly code?: "CONFIG_INVALID" | "PLUGIN_INVALID";
 }
@@ -478,7 +504,7 @@ const faults: Readonly<Record<string, Fault>> = {
   },
   "a module without a default export": {
     files: ts("export const config = {};"),
-    says: ["it has no default export"],
+    says: ["the module has no default export"],
   },
   "a plugin module with nothing that fits": {
     files: json(`{ "plugins": ["./mine.ts"] }`, { "mine.ts": "export const mine = () => {};" }),
@@ -534,7 +560,7 @@ const faults: Readonly<Record<string, Fault>> = {
   },
   "a config that throws no error": {
     files: ts(`throw "one\\ntwo";`),
-    says: ["it could not be loaded: it threw something that is not an error"],
+    says: ["it could not be loaded: it threw a value that is not an error"],
   },
   "__proto__ in JSON": {
     files: json(`{\n  "__proto__": { "preset": "gateway" } }`),
@@ -569,10 +595,10 @@ function expectOneLine(error: GatewayError, code: string, parts: readonly string
   for (const part of parts) expect(error.message).toContain(part);
 }
 
-describe("a fault is one line that names the file, the place, and what is wrong:", () => {
+describe("an error is one line that names the file, the path, and the mistake:", () => {
   test.each(Object.entries(faults))("%s", async (_name, { files, says, code = "CONFIG_INVALID" }) => {
     const cwd = await temporaryFolder(files);
-    const error = await failureOf(loadConfig({ presets, cwd }));
+    const error = await catchFailure(loadConfig({ presets, cwd }));
     const file = Object.keys(files).find((name) => name.startsWith("toolpipe.config")) ?? "";
     expectOneLine(error, code, [join(cwd, file.replace("/x", "")), ...says]);
     expect(Object.prototype).not.toHaveProperty("preset");
@@ -580,7 +606,7 @@ describe("a fault is one line that names the file, the place, and what is wrong:
 
   test("two config files", async () => {
     const cwd = await temporaryFolder({ "toolpipe.config.yaml": "", "toolpipe.config.ts": "" });
-    const error = await failureOf(loadConfig({ presets, cwd }));
+    const error = await catchFailure(loadConfig({ presets, cwd }));
     expectOneLine(error, "CONFIG_INVALID", [
       join(cwd, "toolpipe.config.yaml"),
       join(cwd, "toolpipe.config.ts"),
@@ -589,24 +615,24 @@ describe("a fault is one line that names the file, the place, and what is wrong:
 
   test("a named file that is not there", async () => {
     const cwd = await temporaryFolder();
-    const error = await failureOf(loadConfig({ presets, cwd, file: "mine.json" }));
+    const error = await catchFailure(loadConfig({ presets, cwd, file: "mine.json" }));
     expectOneLine(error, "CONFIG_INVALID", [join(cwd, "mine.json"), "there is no such file"]);
   });
 
   test("a named file of an ending that means nothing, which is not run as a program", async () => {
     const cwd = await temporaryFolder({ "mine.toml": "globalThis.ranToml = true" });
-    const error = await failureOf(loadConfig({ presets, cwd, file: "mine.toml" }));
+    const error = await catchFailure(loadConfig({ presets, cwd, file: "mine.toml" }));
     expectOneLine(error, "CONFIG_INVALID", [join(cwd, "mine.toml"), "expected a file that ends in .ts"]);
     expect(globalThis).not.toHaveProperty("ranToml");
   });
 
   test("a preset that the caller asks for, where there is no file to name", async () => {
-    const error = await failureOf(load({}, { preset: "gatway" }));
+    const error = await catchFailure(load({}, { preset: "gatway" }));
     expectOneLine(error, "CONFIG_INVALID", [`found "gatway"`, `did you mean "gateway"?`]);
   });
 });
 
-describe("a found text that may be a secret is not printed", () => {
+describe("a string that may be a secret is not printed", () => {
   const secret = "sk-live-0123456789abcdef";
 
   test.each([
@@ -623,13 +649,13 @@ describe("a found text that may be a secret is not printed", () => {
     ["beside a syntax error in TypeScript", ts(`const token = "${secret}" = 5;`)],
     ["in an option that does not exist", json(JSON.stringify({ options: { timeout: { token: secret } } }))],
   ])("%s", async (_where, files) => {
-    const error = await failureOf(load(files));
+    const error = await catchFailure(load(files));
     expect(error.kind.exit).toBe(2);
     expect(error.message).not.toContain(secret);
     expect(JSON.stringify(error)).not.toContain(secret);
   });
 
-  test("whatever value stands where an option should", async () => {
+  test("any value instead of an option", async () => {
     const cwd = await temporaryFolder();
     const leaf = fc.oneof(fc.constant(secret), fc.integer(), fc.boolean(), fc.constant(null));
     const value = fc.letrec((tie) => ({

@@ -4,7 +4,7 @@ import { expect, test, vi } from "vitest";
 import { loadModule } from "../../core/load-module.ts";
 import { GatewayError } from "../../core/mod.ts";
 import { demo } from "../../plugins/demo.ts";
-import { failureOf } from "../support/failure.ts";
+import { catchFailure } from "../support/failure.ts";
 import { temporaryFolder, writeFiles } from "../support/temporary-folder.ts";
 
 test("a module of this package is the one in memory, not a copy", async () => {
@@ -52,7 +52,7 @@ test("options can be described with valibot, though it is not installed there", 
   expect((await loadModule("./module.ts", join(folder, "any")))["parsed"]).toBe(5);
 });
 
-test("a relative path is seen from the file given, and an absolute one works too", async () => {
+test("resolves a relative path against the given file, and accepts an absolute one", async () => {
   const folder = await temporaryFolder({ "deep/module.ts": "export const where = import.meta.url;" });
   const relative = await loadModule("../module.ts", join(folder, "deep/er/any.ts"));
   expect(relative["where"]).toContain("/deep/module.ts");
@@ -80,7 +80,7 @@ test("a module may wait before it is ready, and use syntax that only TypeScript 
   expect((await loadModule("./module.ts", join(folder, "any")))["value"]).toBe(1);
 });
 
-test("a module is read anew with what it imports", async () => {
+test("a module is read again with what it imports", async () => {
   const folder = await temporaryFolder({ "main.ts": `export { value } from "./value.ts";` });
   const seen: unknown[] = [];
   for (const value of [1, 2, 3]) {
@@ -90,7 +90,7 @@ test("a module is read anew with what it imports", async () => {
   expect(seen).toEqual([1, 2, 3]);
 });
 
-test("an ES module in plain JavaScript is read anew, in a folder of type module too", async () => {
+test("an ES module in plain JavaScript is read again, in a folder of type module too", async () => {
   const folder = await temporaryFolder({ "package.json": `{ "type": "module" }` });
   for (const name of ["main.mjs", "main.js"]) {
     const seen: unknown[] = [];
@@ -116,10 +116,10 @@ test("nothing is left in the folder for temporary files, where others could chan
 
 test.each([
   ["toolpipe/plugins/dmo", `did you mean "toolpipe/plugins/demo"?`],
-  ["toolpipe/presets/_answers", "There is no module"],
+  ["toolpipe/presets/shared", "There is no module"],
   ["toolpipe/core/mod", "There is no module"],
 ])("a module that this package does not have is refused: %s", async (specifier, message) => {
-  const error = await failureOf(loadModule(specifier, "/any"));
+  const error = await catchFailure(loadModule(specifier, "/any"));
   expect(error).toMatchObject({ code: "CONFIG_INVALID" });
   expect(error.message).toContain(message);
 });

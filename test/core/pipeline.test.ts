@@ -188,7 +188,7 @@ describe("the stages", () => {
     expect(settled.error).toBe(denied);
   });
 
-  test("a hook that answers without `next` says so in `via`, and no inner hook starts", async () => {
+  test("a hook that answers without `next` is named in `via`, and no inner hook starts", async () => {
     const inner = vi.fn();
     const gateway = await createGateway({
       plugins: [
@@ -211,9 +211,9 @@ describe("the stages", () => {
     expect(await gateway.run({ tool: "s:t" })).toMatchObject({ ok: true, via: undefined });
   });
 
-  test("a call that nobody answers ends with UNANSWERED", async () => {
-    const nobody = await createGateway({ plugins: [listed] });
-    expect((await nobody.run({ tool: "s:t" })).error?.code).toBe("UNANSWERED");
+  test("a call without an answer ends with UNANSWERED", async () => {
+    const unanswered = await createGateway({ plugins: [listed] });
+    expect((await unanswered.run({ tool: "s:t" })).error?.code).toBe("UNANSWERED");
     const silent = await createGateway({ plugins: [listed, plugin("silent", { execute() {} })] });
     expect((await silent.run({ tool: "s:t" })).error?.code).toBe("UNANSWERED");
   });
@@ -598,7 +598,7 @@ describe("bad input", () => {
     expect(audit).toHaveBeenCalledTimes(2);
   });
 
-  test("arguments whose getter throws settle the call and tell nobody what was thrown", async () => {
+  test("arguments whose getter throws settle the call and do not reveal the thrown value", async () => {
     const gateway = await createGateway({ plugins: [listed, answer] });
     for (const name of throwableNames) {
       const args = {
@@ -627,7 +627,7 @@ describe("bad input", () => {
     );
   });
 
-  test("no arguments are an empty object, and no two calls share it", async () => {
+  test("missing arguments become an empty object, a new one for each call", async () => {
     const gateway = await createGateway({ plugins: [listed, answer] });
     const [one, two] = [await gateway.run({ tool: "s:t" }), await gateway.run({ tool: "s:t" })];
     expect(one.args).toEqual({});
@@ -654,7 +654,7 @@ describe("bad input", () => {
 });
 
 describe("idle", () => {
-  const pipelineWith = (execute: Hooks["execute"]): ReturnType<typeof createPipeline> => {
+  const createTestPipeline = (execute: Hooks["execute"]): ReturnType<typeof createPipeline> => {
     const hooks = createHooks<Hooks>();
     hooks.hook("resolve", (call) => {
       call.tool = {
@@ -672,10 +672,10 @@ describe("idle", () => {
     return createPipeline(hooks, catalog, () => {});
   };
 
-  test("it resolves at once where no call is on its way, and after the last one otherwise", async () => {
+  test("resolves at once without pending calls, and after the last one otherwise", async () => {
     const waiting = [deferred(), deferred()];
     let count = 0;
-    const pipeline = pipelineWith(async (call) => {
+    const pipeline = createTestPipeline(async (call) => {
       await waiting[count++]?.promise;
       call.result = textResult("done");
     });
@@ -697,7 +697,7 @@ describe("idle", () => {
 
   test("everyone who waits for the pipeline to be idle is told", async () => {
     const waiting = deferred();
-    const pipeline = pipelineWith(() => waiting.promise);
+    const pipeline = createTestPipeline(() => waiting.promise);
     const running = pipeline.run({ tool: "s:t" });
     const told: string[] = [];
     void pipeline.idle().then(() => told.push("first"));

@@ -2,7 +2,9 @@ import * as v from "valibot";
 import { describe, expect, expectTypeOf, test } from "vitest";
 import {
   createGateway,
+  defineError,
   definePlugin,
+  type ErrorKind,
   type Gateway,
   type GatewayError,
   type Plugin,
@@ -10,8 +12,8 @@ import {
 } from "../../core/mod.ts";
 import { isPlugin, isPluginFactory } from "../../core/plugin.ts";
 
-/** What a plugin is set up with once it is part of a gateway. */
-async function optionsOf(make: (seen: unknown[]) => Plugin): Promise<unknown> {
+/** Returns the options that a plugin is set up with in a gateway. */
+async function readOptions(make: (seen: unknown[]) => Plugin): Promise<unknown> {
   const seen: unknown[] = [];
   await createGateway({ plugins: [make(seen)] });
   return seen[0];
@@ -28,7 +30,7 @@ const client = definePlugin({ name: "client", options: schema, setup: () => {} }
 const clientSeen = (seen: unknown[]): PluginFactory<"client", v.InferInput<typeof schema>> =>
   definePlugin({ name: "client", options: schema, setup: (_gateway, options) => void seen.push(options) });
 
-function errorOf(act: () => unknown): GatewayError {
+function catchError(act: () => unknown): GatewayError {
   try {
     act();
   } catch (error) {
@@ -39,12 +41,12 @@ function errorOf(act: () => unknown): GatewayError {
 
 describe("definePlugin", () => {
   test("options are checked when the plugin is made, and defaults are applied", async () => {
-    expect(await optionsOf((seen) => clientSeen(seen)({ url: "u" }))).toEqual({
+    expect(await readOptions((seen) => clientSeen(seen)({ url: "u" }))).toEqual({
       url: "u",
       retries: 3,
       mode: "safe",
     });
-    expect(await optionsOf((seen) => clientSeen(seen)({ url: "u", retries: 0, mode: "fast" }))).toEqual({
+    expect(await readOptions((seen) => clientSeen(seen)({ url: "u", retries: 0, mode: "fast" }))).toEqual({
       url: "u",
       retries: 0,
       mode: "fast",
@@ -52,19 +54,19 @@ describe("definePlugin", () => {
   });
 
   test("a wrong option names the plugin, the path, what was expected and what was found", () => {
-    const error = errorOf(() => client({ url: "u", retries: null as unknown as number }));
+    const error = catchError(() => client({ url: "u", retries: null as unknown as number }));
     expect(error).toMatchObject({
       name: "GatewayError",
       code: "PLUGIN_INVALID",
       message: 'The plugin "client" has a wrong option: retries: expected number, found null.',
       data: { plugin: "client" },
     });
-    expect(errorOf(() => client({ url: "u", mode: "quick" as "fast" })).message).toBe(
+    expect(catchError(() => client({ url: "u", mode: "quick" as "fast" })).message).toBe(
       'The plugin "client" has a wrong option: mode: expected ("fast" | "safe"), found "quick".',
     );
   });
 
-  test("a text that was found and may be a secret is nowhere in the error", () => {
+  test("a string that may be a secret is nowhere in the error", () => {
     const token = "sk-live-hunter2";
     const attempts = [
       () => client({ url: "u", auth: { token } }),
@@ -73,28 +75,28 @@ describe("definePlugin", () => {
       () => client(token as unknown as { url: string }),
     ];
     for (const attempt of attempts) {
-      const error = errorOf(attempt);
+      const error = catchError(attempt);
       expect(error.code).toBe("PLUGIN_INVALID");
       expect(`${error} ${error.stack} ${JSON.stringify(error)} ${JSON.stringify(error.cause)}`).not.toContain(
         token,
       );
     }
-    expect(errorOf(attempts[0] as () => unknown).message).toContain("auth.token: expected");
+    expect(catchError(attempts[0] as () => unknown).message).toContain("auth.token: expected");
   });
 
   test("an option that does not exist is refused", () => {
-    expect(errorOf(() => client({ url: "u", retry: 1 } as { url: string })).message).toBe(
+    expect(catchError(() => client({ url: "u", retry: 1 } as { url: string })).message).toBe(
       'The plugin "client" has a wrong option: retry: there is no such option.',
     );
     const bare = definePlugin({ name: "bare", setup: () => {} });
-    expect(errorOf(() => bare({ anything: 1 } as Record<never, never>)).message).toBe(
+    expect(catchError(() => bare({ anything: 1 } as Record<never, never>)).message).toBe(
       'The plugin "bare" has a wrong option: anything: there is no such option.',
     );
   });
 
   test("options that are no object are refused", () => {
     for (const wrong of [null, 5, "text", true]) {
-      expect(errorOf(() => client(wrong as unknown as { url: string })).message).toContain(
+      expect(catchError(() => client(wrong as unknown as { url: string })).message).toContain(
         "its options: expected",
       );
     }
@@ -102,8 +104,26 @@ describe("definePlugin", () => {
 
   test("options that must be given and are not are named", () => {
     const none = client as unknown as () => Plugin;
-    expect(errorOf(() => none()).message).toMatch(
+    expect(catchError(() => none()).message).toMatch(
       /^The plugin "client" has a wrong option: url: .+found nothing\.$/,
+    );
+  });
+
+  test("each error kind stands under its own code", () => {
+    const QUEUE_FULL = defineError("QUEUE_FULL");
+    expect(definePlugin({ name: "queue", errors: { QUEUE_FULL }, setup: () => {} }).errors).toEqual({
+      QUEUE_FULL,
+    });
+    const error = catchError(() =>
+      definePlugin({ name: "queue", errors: { FULL: QUEUE_FULL }, setup: () => {} }),
+    );
+    expect(error).toMatchObject({ code: "PLUGIN_INVALID", data: { plugin: "queue" } });
+    expect(error.message).toBe(
+      'The plugin "queue" declares the error code "QUEUE_FULL" under the key "FULL". Use the code as the key.',
+    );
+    const errors = { FULL: undefined as unknown as ErrorKind };
+    expect(catchError(() => definePlugin({ name: "queue", errors, setup: () => {} })).code).toBe(
+      "PLUGIN_INVALID",
     );
   });
 
@@ -111,7 +131,7 @@ describe("definePlugin", () => {
     const seen: unknown[] = [];
     const first = clientSeen(seen)({ url: "u", retries: 1 });
     const second = first.configure?.({ retries: 2 })?.configure?.({ mode: "fast" });
-    expect(errorOf(() => first.configure?.({ retries: "x" as unknown as number })).code).toBe(
+    expect(catchError(() => first.configure?.({ retries: "x" as unknown as number })).code).toBe(
       "PLUGIN_INVALID",
     );
     await createGateway({ plugins: [second as Plugin] });
@@ -160,7 +180,7 @@ describe("definePlugin", () => {
   test("a definition without a name or a setup function is refused", () => {
     const wrong = [{ setup() {} }, { name: "", setup() {} }, { name: 5, setup() {} }, { name: "x" }];
     for (const definition of wrong) {
-      const error = errorOf(() => definePlugin(definition as unknown as { name: string; setup(): void }));
+      const error = catchError(() => definePlugin(definition as unknown as { name: string; setup(): void }));
       expect(error.code).toBe("PLUGIN_INVALID");
     }
   });

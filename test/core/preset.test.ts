@@ -39,11 +39,11 @@ describe("definePreset", () => {
     expect(isPreset(preset)).toBe(true);
   });
 
-  test("nobody can change it", () => {
+  test("it cannot be changed", () => {
     expect(Object.isFrozen(definePreset({ name: "tiny", plugins: [] }))).toBe(true);
   });
 
-  test("what is no preset is refused with its name", () => {
+  test("refuses a value that is no preset, with its name", () => {
     for (const wrong of wrongOnes) {
       expect(() => definePreset(wrong as { name: string; plugins: [] })).toThrow(
         /^The preset ".*" must have a name and a list of plugins\.$/,

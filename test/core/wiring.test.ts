@@ -101,12 +101,12 @@ describe("a service", () => {
     );
   });
 
-  test("and plugins that use one another in a circle are named", async () => {
+  test("and plugins that use one another in a cycle are named", async () => {
     const [a, b] = [
       setup("a", { uses: ["almanac"], provides: ["clockwork"] }),
       setup("b", { uses: ["clockwork?"], provides: ["almanac"] }),
     ];
-    await expect(createGateway({ plugins: [a, b] })).rejects.toThrow("in a circle: a → b → a.");
+    await expect(createGateway({ plugins: [a, b] })).rejects.toThrow("in a cycle: a → b → a.");
   });
 });
 
@@ -213,7 +213,7 @@ describe("a plugin that answers before wrappers", () => {
     await gateway.run({ tool: "s:t" });
     await gateway.run({ tool: "s:t" });
     expect(reports.splice(0).map(({ message }) => message)).toEqual([
-      'The plugin "answer" answers "s:t" before "wrapper": their "execute" hooks never run for such tools. List "answer" behind them, or give it the order "post".',
+      'The plugin "answer" answers "s:t" before "wrapper": their "execute" hooks never run for such tools. List "answer" after them, or give it the order "post".',
     ]);
   });
 
@@ -229,7 +229,7 @@ describe("a plugin that answers before wrappers", () => {
   });
 });
 
-test("an error of a code that is not declared says so, and is no crash", () => {
+test("an error with an undeclared code is reported as such, and does not crash", () => {
   for (const code of ["TYPO", "constructor", undefined]) {
     const error = new GatewayError(code as never, "It failed.");
     expect(error.code).toBe("INTERNAL");

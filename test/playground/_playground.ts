@@ -38,7 +38,7 @@ export async function openPlayground(options: PlaygroundOptions = {}): Promise<P
   return playground;
 }
 
-/** What a request was answered with. */
+/** The answer to a request. */
 export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;

@@ -7,14 +7,14 @@ import type { LabelledQuery } from "../../playground/protocol.ts";
 const { tools, queries, nothing } = await readLabelledSet();
 const byId = new Map(tools.map((tool) => [tool.id, tool]));
 
-test("the tools are those that the servers list (npx vitest run test/playground/labelled.test.ts -u writes them)", async () => {
+test("the tools are those that the servers list (npx vitest run test/playground/labeled.test.ts -u writes them)", async () => {
   const lines = (await collectTools()).map((tool) => `${JSON.stringify(tool)}\n`);
   await expect(lines.join("")).toMatchFileSnapshot("../../playground/labelled/tools.jsonl");
 }, 60_000);
 
 describe("the labels", () => {
   test("no query is asked twice, not even in other upper case or with other signs", () => {
-    const bare = [...queries, ...nothing].map(({ query }) => wordsOf(query).join(" "));
+    const bare = [...queries, ...nothing].map(({ query }) => splitWords(query).join(" "));
     expect(repeated(bare)).toEqual([]);
   });
 
@@ -32,7 +32,7 @@ describe("the labels", () => {
     expect(tools.map(({ id }) => id).filter((id) => !wanted.has(id))).toEqual([]);
   });
 
-  test("what two servers do alike is relevant in both, unless one of them is named", () => {
+  test("equivalent tools of two servers are both relevant, unless the query names one", () => {
     const twins = (id: string): string[] => {
       const tool = byId.get(id);
       return tools
@@ -51,9 +51,9 @@ describe("the labels", () => {
     const readme = await readFile(new URL("../../playground/labelled/README.md", import.meta.url), "utf8");
     const rows = [...readme.matchAll(/^\| `([a-z-]+)` \| (\d+) \|/gm)];
     const said = Object.fromEntries(rows.map(([, kind, count]) => [kind, Number(count)]));
-    expect(countsOf([...queries, ...nothing])).toEqual(said);
-    expect(Object.keys(countsOf(queries))).toHaveLength(3);
-    expect(Object.keys(countsOf(nothing))).toHaveLength(3);
+    expect(countKinds([...queries, ...nothing])).toEqual(said);
+    expect(Object.keys(countKinds(queries))).toHaveLength(3);
+    expect(Object.keys(countKinds(nothing))).toHaveLength(3);
     expect(queries.length).toBeGreaterThanOrEqual(200);
     expect(nothing.length).toBeGreaterThanOrEqual(120);
   });
@@ -76,7 +76,7 @@ describe("the words", () => {
 
   test("a query of the kind no-shared-word shares none with its tools", () => {
     const wrong = ofKind("no-shared-word").flatMap(({ query, relevant }) => {
-      const found = labelled(relevant).flatMap((tool) => shared(query, textOf(tool)));
+      const found = labelled(relevant).flatMap((tool) => shared(query, joinText(tool)));
       return found.length > 0 ? [[query, ...found]] : [];
     });
     expect(wrong).toEqual([]);
@@ -88,12 +88,12 @@ describe("the words", () => {
 
   test("a query of the kind shared-words shares one with one of its tools", () => {
     const wrong = ofKind("shared-words").filter(({ query, relevant }) =>
-      labelled(relevant).every((tool) => shared(query, textOf(tool)).length === 0),
+      labelled(relevant).every((tool) => shared(query, joinText(tool)).length === 0),
     );
     expect(wrong).toEqual([]);
   });
 
-  test("of the queries that nothing answers, those near share a word with the name of a tool, those far do not", () => {
+  test("of the queries without an answer, near ones have a word of a tool name, far ones do not", () => {
     expect(ofKind("near").filter(({ query }) => shared(query, names).length === 0)).toEqual([]);
     expect(ofKind("far").flatMap(({ query }) => shared(query, names).map((word) => [query, word]))).toEqual(
       [],
@@ -105,13 +105,13 @@ function repeated(list: readonly string[]): string[] {
   return list.filter((each, index) => list.indexOf(each) !== index);
 }
 
-function countsOf(list: readonly LabelledQuery[]): Record<string, number> {
+function countKinds(list: readonly LabelledQuery[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const { kind = "none" } of list) counts[kind] = (counts[kind] ?? 0) + 1;
   return counts;
 }
 
-// What follows is simpler than what the rankers do with words, and finds more of them alike: the set must not
+// The helpers below are simpler than the rankers' own, and find more words alike: the set must not
 // depend on what it is there to judge.
 const functionWords = new Set(
   `a about all also am an and any are as at be before been but by can could did do does don for from had has
@@ -123,11 +123,11 @@ const endings = /(?:ations?|ments?|ings?|ions?|ies|ers?|ors?|ed|es|ly|al|s|e|y)$
 
 /** The words of the text that are also, in whatever form, words of the other. */
 function shared(text: string, other: string): string[] {
-  const stems = wordsOf(other).map(stemOf);
-  return wordsOf(text).filter((word) => stems.some((stem) => isAlike(stemOf(word), stem)));
+  const stems = splitWords(other).map(toStem);
+  return splitWords(text).filter((word) => stems.some((stem) => isAlike(toStem(word), stem)));
 }
 
-function wordsOf(text: string): string[] {
+function splitWords(text: string): string[] {
   return text
     .replace(/([a-z0-9])([A-Z])/g, "$1 $2")
     .toLowerCase()
@@ -135,7 +135,7 @@ function wordsOf(text: string): string[] {
     .filter((word) => word !== "" && !functionWords.has(word));
 }
 
-function stemOf(word: string): string {
+function toStem(word: string): string {
   let stem = word;
   for (
     let cut = stem.replace(endings, "");
@@ -153,7 +153,7 @@ function isAlike(one: string, other: string): boolean {
 }
 
 /** All that a tool says of itself: its server, name and description, and its parameters and theirs. */
-function textOf({ server, name, description = "", inputSchema }: ListedTool): string {
+function joinText({ server, name, description = "", inputSchema }: ListedTool): string {
   return [server, name, description, ...schemaTexts(inputSchema)].join(" ");
 }
 

@@ -8,10 +8,10 @@ import { lines } from "./_playground.ts";
 const query = "show me what is inside a text file";
 
 /** A machine that does much else at once may take its time. */
-const patient = { timeout: 90_000 };
+const slow = { timeout: 90_000 };
 
 /** Opens the page; it is ready when it knows the catalog. */
-async function opened(...given: Parameters<typeof openPage>): Promise<Page> {
+async function openReadyPage(...given: Parameters<typeof openPage>): Promise<Page> {
   const page = await openPage(...given);
   await page.locator("#columns .column").first().waitFor({ state: "attached" });
   return page;
@@ -23,7 +23,7 @@ async function search(page: Page, text: string): Promise<void> {
 }
 
 /** The ids of what a column shows, best first. */
-function idsOf(page: Page, column: number): Promise<(string | null)[]> {
+function listIds(page: Page, column: number): Promise<(string | null)[]> {
   return page
     .locator(`.column:nth-of-type(${column}) .hit`)
     .evaluateAll((hits) => hits.map((hit) => hit.getAttribute("data-tool")));
@@ -33,7 +33,7 @@ function idsOf(page: Page, column: number): Promise<(string | null)[]> {
 async function run(page: Page): Promise<void> {
   await page.locator("#start").click();
   await page.locator("#progress").waitFor({ state: "hidden" });
-  await page.locator("#figures tbody tr").first().waitFor();
+  await page.locator("#metrics tbody tr").first().waitFor();
 }
 
 async function slide(page: Page, path: string, value: number): Promise<void> {
@@ -48,24 +48,24 @@ async function choose(page: Page, name: string, text: string, told: string): Pro
   await page.locator("#toast", { hasText: told }).waitFor();
 }
 
-describe.skipIf(!hasChromium)("the page needs Chromium", patient, () => {
+describe.skipIf(!hasChromium)("the page needs Chromium", slow, () => {
   let browser: Browser;
   let playground: Playground;
   let url = "";
   beforeAll(async () => {
     [browser, playground] = await Promise.all([startBrowser(), servePlayground()]);
     url = playground.url;
-  }, patient.timeout);
+  }, slow.timeout);
   afterAll(async () => {
     await browser?.close();
     await playground?.close();
   });
 
   test("shows rankers side by side, and where a score comes from", async () => {
-    const page = await opened(browser, `${url}#r=keyword&r=simple`, { colorScheme: "light" });
+    const page = await openReadyPage(browser, `${url}#r=keyword&r=simple`, { colorScheme: "light" });
     await search(page, query);
     expect(await page.locator(".column").count()).toBe(2);
-    expect((await idsOf(page, 1)).length).toBeGreaterThan(3);
+    expect((await listIds(page, 1)).length).toBeGreaterThan(3);
     expect(await page.locator(".column .meta").first().textContent()).toMatch(
       /^[\d.]+ (µs|ms) · \d+ tokens$/,
     );
@@ -80,24 +80,24 @@ describe.skipIf(!hasChromium)("the page needs Chromium", patient, () => {
   });
 
   test("ranks again while a slider moves, and back when it is reset", async () => {
-    const page = await opened(browser, `${url}#r=keyword&r=keyword`);
+    const page = await openReadyPage(browser, `${url}#r=keyword&r=keyword`);
     await search(page, query);
-    const usual = await idsOf(page, 1);
+    const usual = await listIds(page, 1);
     for (const path of ["name", "summary", "description"]) await slide(page, `keyword.weights.${path}`, 0);
-    await expect.poll(() => idsOf(page, 1), patient).not.toEqual(usual);
-    expect(await idsOf(page, 2)).toEqual(usual);
+    await expect.poll(() => listIds(page, 1), slow).not.toEqual(usual);
+    expect(await listIds(page, 2)).toEqual(usual);
     await picture(page, "search-tuned");
     await page.getByRole("button", { name: "Reset" }).first().click();
-    await expect.poll(() => idsOf(page, 1), patient).toEqual(usual);
+    await expect.poll(() => listIds(page, 1), slow).toEqual(usual);
   });
 
-  test("is dark where the system is, and where somebody wants it, who is remembered", async () => {
+  test("follows the system's dark mode, and stores the user's own choice", async () => {
     const ground = (page: Page): Promise<string> =>
       page.evaluate("getComputedStyle(document.body).backgroundColor");
-    const light = await opened(browser, url, { colorScheme: "light" });
+    const light = await openReadyPage(browser, url, { colorScheme: "light" });
     const bright = await ground(light);
     await light.locator("#theme").click();
-    const dark = await opened(browser, url, { colorScheme: "dark" });
+    const dark = await openReadyPage(browser, url, { colorScheme: "dark" });
     expect(await ground(dark)).not.toBe(bright);
     expect(await ground(light)).toBe(await ground(dark));
     await light.reload();
@@ -110,7 +110,7 @@ describe.skipIf(!hasChromium)("the page needs Chromium", patient, () => {
 
   test("can be read on a phone: nothing is wider than the screen", async () => {
     const phone = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true };
-    const page = await opened(browser, url, phone);
+    const page = await openReadyPage(browser, url, phone);
     const width = (): Promise<number> => page.evaluate("document.documentElement.scrollWidth");
     await search(page, query);
     await page.locator(".hit").first().tap();
@@ -123,7 +123,7 @@ describe.skipIf(!hasChromium)("the page needs Chromium", patient, () => {
   });
 
   test("can be used with the keyboard alone", async () => {
-    const page = await opened(browser, `${url}#r=keyword&r=simple`);
+    const page = await openReadyPage(browser, `${url}#r=keyword&r=simple`);
     const { keyboard } = page;
     const focused = (part: string): Promise<unknown> => page.evaluate(`document.activeElement.${part}`);
     const tabTo = async (part: string, value: string): Promise<void> => {
@@ -131,7 +131,7 @@ describe.skipIf(!hasChromium)("the page needs Chromium", patient, () => {
       expect(await focused(part)).toBe(value);
     };
     await keyboard.press("/");
-    // What was typed by half is answered too; what follows is about the last answer.
+    // Half-typed queries are answered too; the checks below are about the last answer.
     const last = page.waitForResponse((response) => response.request().postData()?.includes(query) ?? false);
     await keyboard.type(query);
     await (await last).finished();
@@ -149,10 +149,10 @@ describe.skipIf(!hasChromium)("the page needs Chromium", patient, () => {
     await keyboard.press("Enter");
     await tabTo("type", "range");
     await keyboard.press("Home");
-    await expect.poll(() => page.url(), patient).toContain("r=keyword*keyword.weights.name*0&");
+    await expect.poll(() => page.url(), slow).toContain("r=keyword*keyword.weights.name*0&");
 
     await keyboard.press("r");
-    await page.locator("#figures tbody tr").first().waitFor();
+    await page.locator("#metrics tbody tr").first().waitFor();
     expect(await page.locator("#evaluate").isVisible()).toBe(true);
     await keyboard.press("p");
     await page.locator("#unpin").waitFor();
@@ -165,8 +165,8 @@ describe.skipIf(!hasChromium)("the page needs Chromium", patient, () => {
     await page.locator("#wanted").waitFor();
   });
 
-  test("stays where somebody has moved when a later answer comes", async () => {
-    const page = await opened(browser, `${url}#r=keyword&r=simple`);
+  test("keeps the scroll position when a later answer comes", async () => {
+    const page = await openReadyPage(browser, `${url}#r=keyword&r=simple`);
     await search(page, query);
     let release = (): void => {};
     const held = new Promise<void>((resolve) => {
@@ -185,8 +185,8 @@ describe.skipIf(!hasChromium)("the page needs Chromium", patient, () => {
     expect(await hits.nth(3).evaluate((hit) => hit.matches(":focus"))).toBe(true);
   });
 
-  test("shows what strangers wrote as text, whatever it is", async () => {
-    const page = await opened(browser, `${url}#r=keyword&r=simple`);
+  test("escapes all markup in tool definitions", async () => {
+    const page = await openReadyPage(browser, `${url}#r=keyword&r=simple`);
     const attack = `<img src=x onerror="pwned=1"><script>pwned=1</script><a href="javascript:pwned=1">go</a>`;
     const evil = { server: `<b>${attack}`, name: `read_file${attack}`, description: `Reads. ${attack}` };
     const queries = [
@@ -206,13 +206,13 @@ describe.skipIf(!hasChromium)("the page needs Chromium", patient, () => {
   });
 
   test("says in a sentence what is wrong with a file", async () => {
-    const page = await opened(browser, url, { refused: [400] });
+    const page = await openReadyPage(browser, url, { refused: [400] });
     await choose(page, "bad.jsonl", "{}", "bad.jsonl:1: name: expected a value, found nothing.");
     await picture(page, "error");
   });
 
   test("takes a file that is dropped on it", async () => {
-    const page = await opened(browser, url);
+    const page = await openReadyPage(browser, url);
     const text = lines([{ server: "mail", name: "send_mail", description: "Sends a mail." }]);
     await page.evaluate(`{
       const dataTransfer = new DataTransfer();
@@ -221,36 +221,39 @@ describe.skipIf(!hasChromium)("the page needs Chromium", patient, () => {
     }`);
     await page.locator("#size", { hasText: "1 tool, 1 server" }).waitFor();
     await search(page, "mail");
-    expect(await idsOf(page, 1)).toEqual(["mail:send_mail"]);
+    expect(await listIds(page, 1)).toEqual(["mail:send_mail"]);
   });
 
   test("has everything in its link", async () => {
-    const page = await opened(browser, `${url}#catalog=demo&r=keyword&r=simple`);
+    const page = await openReadyPage(browser, `${url}#catalog=demo&r=keyword&r=simple`);
     await search(page, query);
     await slide(page, "keyword.weights.name", 0.5);
     await page.getByRole("button", { name: "+ Compare" }).click();
     await page.locator(".ranker").nth(2).selectOption("tag");
-    await expect.poll(() => page.url(), patient).toContain("r=tag");
+    await expect.poll(() => page.url(), slow).toContain("r=tag");
 
-    const other = await opened(browser, page.url());
+    const other = await openReadyPage(browser, page.url());
     await other.locator(".hit").first().waitFor();
     expect(await other.locator("#query").inputValue()).toBe(query);
     expect(await other.locator("#catalog").inputValue()).toBe("demo");
     for (const [at, name] of ["keyword", "simple", "tag"].entries())
       expect(await other.locator(".ranker").nth(at).inputValue()).toBe(name);
     expect(await other.locator('[data-path="keyword.weights.name"]').inputValue()).toBe("0.5");
-    await expect.poll(() => idsOf(page, 1), patient).toEqual(await idsOf(other, 1));
+    await expect.poll(() => listIds(page, 1), slow).toEqual(await listIds(other, 1));
   });
 
   test("opens a link that names what is not here", async () => {
-    const page = await opened(browser, `${url}#r=nope&r=keyword*nope*1*keyword.k1*99&catalog=gone&set=gone`);
+    const page = await openReadyPage(
+      browser,
+      `${url}#r=nope&r=keyword*nope*1*keyword.k1*99&catalog=gone&set=gone`,
+    );
     expect(await page.locator(".ranker").count()).toBe(1);
     await search(page, query);
   });
 
   test("gives an experiment as a config", async () => {
     const permissions = ["clipboard-read", "clipboard-write"];
-    const page = await opened(browser, `${url}#r=keyword*keyword.k1*2`, { permissions });
+    const page = await openReadyPage(browser, `${url}#r=keyword*keyword.k1*2`, { permissions });
     await page.getByRole("button", { name: "Config" }).click();
     // The server writes it.
     await page.locator("#snippet-text", { hasText: "search" }).waitFor();
@@ -263,10 +266,13 @@ describe.skipIf(!hasChromium)("the page needs Chromium", patient, () => {
   });
 
   test("draws an evaluation, and lists what got worse than the baseline that was pinned", async () => {
-    const page = await opened(browser, `${url}#view=evaluate&catalog=demo&set=demo&r=keyword&r=simple`);
+    const page = await openReadyPage(
+      browser,
+      `${url}#view=evaluate&catalog=demo&set=demo&r=keyword&r=simple`,
+    );
     await run(page);
-    expect(await page.locator("#figures tbody tr").count()).toBe(2);
-    expect(await page.locator("#figures thead th").allTextContents()).toEqual(
+    expect(await page.locator("#metrics tbody tr").count()).toBe(2);
+    expect(await page.locator("#metrics thead th").allTextContents()).toEqual(
       expect.arrayContaining(["R@1", "R@5", "R@10", "nDCG@10", "MRR", "Silent", "p50", "p95", "Tokens"]),
     );
     expect(await page.locator(".chart canvas").count()).toBe(4);
@@ -278,7 +284,7 @@ describe.skipIf(!hasChromium)("the page needs Chromium", patient, () => {
     await page.getByRole("tab", { name: "Evaluate" }).click();
     await run(page);
     expect(await page.locator("#tally").textContent()).toMatch(/^[1-9]\d* worse/);
-    expect(await page.locator("#figures .worse").count()).toBeGreaterThan(0);
+    expect(await page.locator("#metrics .worse").count()).toBeGreaterThan(0);
     await page.locator("#chart-recall .u-over").hover();
     await picture(page, "evaluate-light");
     await page.locator("#theme").click();
@@ -292,12 +298,12 @@ describe.skipIf(!hasChromium)("the page needs Chromium", patient, () => {
   });
 
   test("tells how far a long evaluation is, stays at hand meanwhile, and cancels it", async () => {
-    const page = await opened(browser, `${url}#view=evaluate&catalog=demo&r=keyword&r=simple`);
+    const page = await openReadyPage(browser, `${url}#view=evaluate&catalog=demo&r=keyword&r=simple`);
     const many = Array.from({ length: 50_000 }, (_, index) => ({ query: `read file ${index}` }));
     await choose(page, "many.jsonl", lines(many), "50,000 labelled queries");
     await page.locator("#start").click();
     const progress = (): Promise<number> => page.evaluate("document.getElementById('progress-bar').value");
-    await expect.poll(progress, patient).toBeGreaterThan(0.005);
+    await expect.poll(progress, slow).toBeGreaterThan(0.005);
     expect(await page.locator("#progress-text").textContent()).toMatch(/^keyword [\d,]+ of 50,000$/);
     await picture(page, "evaluate-progress");
     await page.getByRole("tab", { name: "Search" }).click();

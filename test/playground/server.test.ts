@@ -1,9 +1,9 @@
 import { existsSync, readdirSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import type { ColumnAnswer, Evaluation, EvaluationLine, Overview } from "../../playground/protocol.ts";
-import { createWorkshop } from "../../playground/workshop.ts";
+import { createWorkerPool } from "../../playground/worker-pool.ts";
 import { readTools } from "../../plugins/lib/evaluation.ts";
-import { failureOf } from "../support/failure.ts";
+import { catchFailure } from "../support/failure.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { lines, openPlayground, post, send, someQueries, someTools } from "./_playground.ts";
 
@@ -21,7 +21,7 @@ async function rank(url: string, request: object): Promise<ColumnAnswer[]> {
 }
 
 /** The sentence that a request is refused with. */
-async function refusalOf(answer: Promise<{ status: number; body: unknown }>): Promise<[number, string]> {
+async function readRefusal(answer: Promise<{ status: number; body: unknown }>): Promise<[number, string]> {
   const { status, body } = await answer;
   return [status, (body as { error: { message: string } }).error.message];
 }
@@ -134,7 +134,7 @@ describe("ranking", () => {
     expect(changed?.hits.map(({ id }) => id)).toEqual(["git:log"]);
   });
 
-  test("answers queries that nobody should send", async () => {
+  test("answers malformed queries with an error", async () => {
     const { url } = await openPlayground();
     for (const query of ["", "\u0000", "\ud800", "__proto__", "a".repeat(50_000)]) {
       expect(await rank(url, { query })).toHaveLength(1);
@@ -145,13 +145,9 @@ describe("ranking", () => {
     [
       "a ranker that is not there",
       { columns: [{ ranker: "nope", settings: {} }] },
-      "This ranker is not there.",
+      "There is no such ranker.",
     ],
-    [
-      "a ranker of every object",
-      { columns: [{ ranker: "constructor", settings: {} }] },
-      "This ranker is not",
-    ],
+    ["a ranker of every object", { columns: [{ ranker: "constructor", settings: {} }] }, "There is no such"],
     [
       "a setting that is not there",
       { columns: [{ ranker: "keyword", settings: { "__proto__.x": 1 } }] },
@@ -164,19 +160,19 @@ describe("ranking", () => {
     ],
     ["too many rankers", { columns: Array(5).fill(simple) }, "At most 4 rankers can be compared."],
     ["a query too long", { query: "a".repeat(100_001) }, "The query is too long."],
-    ["another catalog", { catalog: "nope" }, 'There is no catalog "nope" here.'],
+    ["another catalog", { catalog: "nope" }, 'There is no catalog "nope".'],
     ["something else", { also: true }, "This request cannot be answered"],
   ])("is refused with a sentence: %s", async (_what, part, sentence) => {
     const { url } = await openPlayground();
     const request = { catalog: "tools", query: "file", columns: [keyword], ...part };
-    const [status, message] = await refusalOf(post(`${url}api/rank`, request));
+    const [status, message] = await readRefusal(post(`${url}api/rank`, request));
     expect(status).toBe(400);
     expect(message).toContain(sentence);
   });
 });
 
 describe("files", () => {
-  test("of tools and of queries can be sent, and take the place of what had their name", async () => {
+  test("of tools and of queries can be uploaded, and replace those of equal names", async () => {
     const { url } = await openPlayground();
     const text = lines([{ server: "mail", name: "send_mail", description: "Sends a mail." }]);
     const sent = await post(`${url}api/catalogs`, { name: "own.jsonl", text });
@@ -197,19 +193,19 @@ describe("files", () => {
     ["catalogs", `{"name":"a"}\n\n[`, "x.jsonl:3: this is not JSON."],
     ["catalogs", "5", "x.jsonl:1: the line: expected Object, found 5."],
     ["catalogs", `{"name":"a","server":7}`, "x.jsonl:1: server: expected string, found 7."],
-    ["catalogs", "\n", "x.jsonl: there is nothing in it."],
+    ["catalogs", "\n", "x.jsonl: the file is empty."],
     ["sets", `{"relevant":[]}`, "x.jsonl:1: query: expected a value, found nothing."],
     ["sets", `{"query":"a","relevant":"b"}`, "x.jsonl:1: relevant: expected Array, found a string."],
-    ["sets", "", "x.jsonl: there is nothing in it."],
+    ["sets", "", "x.jsonl: the file is empty."],
   ])("that are wrong are refused by line: %s %s", async (where, text, sentence) => {
     const { url } = await openPlayground();
-    expect(await refusalOf(post(`${url}api/${where}`, { name: "x.jsonl", text }))).toEqual([400, sentence]);
+    expect(await readRefusal(post(`${url}api/${where}`, { name: "x.jsonl", text }))).toEqual([400, sentence]);
   });
 
   test("that are too large are not even read", async () => {
     const { url } = await openPlayground({ uploadBytes: 1_000 });
     const upload = { name: "x.jsonl", text: "x".repeat(2_000) };
-    expect(await refusalOf(post(`${url}api/catalogs`, upload))).toEqual([
+    expect(await readRefusal(post(`${url}api/catalogs`, upload))).toEqual([
       413,
       "A message may have 1000 bytes at most.",
     ]);
@@ -217,15 +213,15 @@ describe("files", () => {
 
   test("that were named on the command line are checked before anything is served", async () => {
     const folder = await temporaryFolder({ "bad.jsonl": "{}" });
-    const missing = await failureOf(openPlayground({ tools: `${folder}/none.jsonl` }));
+    const missing = await catchFailure(openPlayground({ tools: `${folder}/none.jsonl` }));
     expect(missing.message).toBe(`${folder}/none.jsonl: cannot be read (ENOENT).`);
-    const wrong = await failureOf(openPlayground({ queries: `${folder}/bad.jsonl` }));
+    const wrong = await catchFailure(openPlayground({ queries: `${folder}/bad.jsonl` }));
     expect(wrong.message).toBe("bad.jsonl:1: query: expected a value, found nothing.");
   });
 });
 
 describe("the catalogs", () => {
-  test("are the file, the demo with its labelled queries, and the servers of the person", async () => {
+  test("are the file, the demo with its labeled queries, and the servers of the user", async () => {
     const { url } = await openPlayground({
       live: async () => readTools(lines(someTools.slice(0, 1)), "live"),
     });
@@ -236,7 +232,7 @@ describe("the catalogs", () => {
     expect((await post(`${url}api/open`, { catalog: "live" })).body).toMatchObject({ tools: 1, servers: 1 });
   });
 
-  test("of the servers is read anew where that is asked for, and tried again where it failed", async () => {
+  test("of the servers is read again where that is asked for, and tried again where it failed", async () => {
     const asked: boolean[] = [];
     const { url } = await openPlayground({
       live: async (ask) => {
@@ -290,7 +286,7 @@ describe("an evaluation", () => {
     }
   });
 
-  test("says how many labels speak of tools that are not there", async () => {
+  test("counts labels of missing tools", async () => {
     const { url } = await openPlayground();
     const text = lines([{ query: "read file", relevant: ["elsewhere:read_file", "files:read_file"] }]);
     await post(`${url}api/sets`, { name: "other.jsonl", text });
@@ -303,21 +299,21 @@ describe("an evaluation", () => {
   test("of a set that is not there is refused", async () => {
     const { url } = await openPlayground();
     const request = { catalog: "tools", set: "nope", columns: [keyword] };
-    const refused = await refusalOf(post(`${url}api/evaluate`, request));
-    expect(refused).toEqual([400, 'There is no labelled set "nope" here.']);
+    const refused = await readRefusal(post(`${url}api/evaluate`, request));
+    expect(refused).toEqual([400, 'There is no labelled set "nope". Load the page again.']);
   });
 
   test("ends at once when it is cancelled, and ranking goes on meanwhile and afterwards", async () => {
-    const workshop = createWorkshop(readTools(lines(someTools), "tools.jsonl"));
+    const pool = createWorkerPool(readTools(lines(someTools), "tools.jsonl"));
     const queries = Array.from({ length: 100_000 }, () => ({ query: "read file", relevant: ["git:log"] }));
     const cancelled = new AbortController();
     const told: number[] = [];
-    const evaluation = failureOf(
-      workshop.evaluate({ queries, columns: [simple] }, ({ done }) => told.push(done), cancelled.signal),
+    const evaluation = catchFailure(
+      pool.evaluate({ queries, columns: [simple] }, ({ done }) => told.push(done), cancelled.signal),
     );
     await expect.poll(() => told.some((done) => done > 0), { timeout: 15_000 }).toBe(true);
     const ask = async (): Promise<unknown> =>
-      (await workshop.rank({ query: "now", columns: [simple] }))[0]?.hits[0];
+      (await pool.rank({ query: "now", columns: [simple] }))[0]?.hits[0];
     expect(await ask()).toMatchObject({ id: "time:now" });
     cancelled.abort();
     expect((await evaluation).message).toBe("The evaluation was cancelled.");
@@ -325,9 +321,9 @@ describe("an evaluation", () => {
     expect(await ask()).toMatchObject({ id: "time:now" });
     expect(told).toHaveLength(count);
     expect(told.at(-1)).toBeLessThan(queries.length);
-    await workshop.close();
+    await pool.close();
     expect(
-      (await failureOf(workshop.evaluate({ queries: [], columns: [] }, () => {}, AbortSignal.abort()))).code,
+      (await catchFailure(pool.evaluate({ queries: [], columns: [] }, () => {}, AbortSignal.abort()))).code,
     ).toBe("CLOSED");
   });
 

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { createGateway, type Progress } from "../../core/mod.ts";
 import { demo } from "../../plugins/demo.ts";
 import { validate } from "../../plugins/validate.ts";
-import { errorOf, textOf } from "../support/failure.ts";
+import { getError, readText } from "../support/failure.ts";
 
 const open = () => createGateway({ plugins: [demo(), validate()] });
 
@@ -23,7 +23,7 @@ test.each([
   ["word_count", { text: "" }, "0"],
 ])("%s of %j is %s", async (tool, args, answer) => {
   const gateway = await open();
-  expect(textOf(await gateway.run({ tool: `demo:${tool}`, args }))).toBe(answer);
+  expect(readText(await gateway.run({ tool: `demo:${tool}`, args }))).toBe(answer);
   await gateway.close();
 });
 
@@ -37,7 +37,7 @@ test.each([
   ["countdown", { from: 1.5 }],
 ])("%s refuses %j", async (tool, args) => {
   const gateway = await open();
-  expect(errorOf(await gateway.run({ tool: `demo:${tool}`, args })).code).toBe("INVALID_ARGUMENTS");
+  expect(getError(await gateway.run({ tool: `demo:${tool}`, args })).code).toBe("INVALID_ARGUMENTS");
   await gateway.close();
 });
 
@@ -55,7 +55,7 @@ test("countdown reports each step and then answers", async () => {
     { progress: 2, total: 3, message: "1" },
     { progress: 3, total: 3, message: "0" },
   ]);
-  expect(textOf(call)).toBe("Liftoff!");
+  expect(readText(call)).toBe("Liftoff!");
 });
 
 test("countdown stops where it is when the caller gives up", async () => {
@@ -71,7 +71,7 @@ test("countdown stops where it is when the caller gives up", async () => {
       if (progress === 2) controller.abort();
     },
   });
-  expect(errorOf(call).code).toBe("CANCELLED");
+  expect(getError(call).code).toBe("CANCELLED");
   expect(steps).toEqual([1, 2]);
   await gateway.close();
   expect(steps).toEqual([1, 2]);

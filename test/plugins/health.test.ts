@@ -1,32 +1,32 @@
 import { describe, expect, test } from "vitest";
 import { createProbeLog, health } from "../../plugins/health.ts";
-import { failureOf } from "../support/failure.ts";
-import { ask, served } from "./serve/_http.ts";
+import { catchFailure } from "../support/failure.ts";
+import { ask, serveGateway } from "./serve/_http.ts";
 
 /** Asks after each of some pauses. */
 function watched(): { readonly noticeMs: () => number; ask(from: string, ...pauses: number[]): void } {
   let now = 0;
-  const watchers = createProbeLog(() => now);
+  const probes = createProbeLog(() => now);
   return {
-    noticeMs: () => watchers.noticeMs(),
+    noticeMs: () => probes.noticeMs(),
     ask(from, ...pauses) {
       for (const pause of pauses) {
         now += pause;
-        watchers.ask(from);
+        probes.add(from);
       }
     },
   };
 }
 
 describe("how long a gateway that ends waits to be noticed", () => {
-  test("is not at all where nobody asks whether it is ready, or somebody asked once", () => {
+  test("is zero without readiness probes, or after a single one", () => {
     const { ask: asks, noticeMs } = watched();
     expect(noticeMs()).toBe(0);
     asks("a person", 0);
     expect(noticeMs()).toBe(0);
   });
 
-  test("is three questions and a second of whoever asks most rarely", () => {
+  test("is three intervals of the rarest probe and a second", () => {
     const { ask: asks, noticeMs } = watched();
     asks("a balancer", 0, 2_000, 2_000);
     expect(noticeMs()).toBe(7_000);
@@ -37,7 +37,7 @@ describe("how long a gateway that ends waits to be noticed", () => {
     expect(noticeMs()).toBe(7_000);
   });
 
-  test("is never more than 15 seconds, and nobody is waited for who has stopped asking", () => {
+  test("is never more than 15 seconds, and a source that has stopped probing does not count", () => {
     const { ask: asks, noticeMs } = watched();
     asks("a balancer", 0, 10_000, 10_000);
     expect(noticeMs()).toBe(15_000);
@@ -45,7 +45,7 @@ describe("how long a gateway that ends waits to be noticed", () => {
     expect(noticeMs()).toBe(0);
   });
 
-  test("is known however many strangers ask", () => {
+  test("is known however many other clients ask", () => {
     const { ask: asks, noticeMs } = watched();
     for (let stranger = 0; stranger < 1_000; stranger++) asks(`stranger ${stranger}`, 0);
     asks("a balancer", 0, 1_000);
@@ -53,16 +53,16 @@ describe("how long a gateway that ends waits to be noticed", () => {
   });
 
   test("is what the config says", async () => {
-    const server = await served({ plugins: [health({ noticeMs: 1_234 })] });
+    const server = await serveGateway({ plugins: [health({ noticeMs: 1_234 })] });
     expect(server.leave()).toBe(1_234);
-    const refused = await failureOf((async () => served({ plugins: [health({ noticeMs: -1 })] }))());
+    const refused = await catchFailure((async () => serveGateway({ plugins: [health({ noticeMs: -1 })] }))());
     expect(refused.code).toBe("PLUGIN_INVALID");
     expect(refused.message).toContain("noticeMs: expected a number of milliseconds, 0 or more");
   });
 });
 
-test("a gateway that leaves says so at /readyz at once, answers as before, and ends each connection with its answer", async () => {
-  const server = await served({ plugins: [health()] });
+test("a gateway that leaves reports it at /readyz at once, answers as before, and ends each connection with its answer", async () => {
+  const server = await serveGateway({ plugins: [health()] });
   const look = async (path: string): Promise<readonly [number, unknown]> => {
     const response = await fetch(new URL(path, server.url));
     await response.body?.cancel();
@@ -77,8 +77,8 @@ test("a gateway that leaves says so at /readyz at once, answers as before, and e
   expect(await called.text()).toContain("done");
 });
 
-test("a gateway without the plugin health can leave too, and is waited for by nobody", async () => {
-  const server = await served();
+test("a gateway without the plugin health can leave too, at once", async () => {
+  const server = await serveGateway();
   expect(server.leave()).toBe(0);
   expect((await ask(server.url, "ping")).status).toBe(200);
 });

@@ -11,7 +11,7 @@ import {
 import { type OverloadOptions, overload } from "../../plugins/overload.ts";
 
 /** How busy a gateway is, by its gauges. */
-function loadOf(gateway: Gateway): { running: number; waiting: number; refused: number } {
+function readLoad(gateway: Gateway): { running: number; waiting: number; refused: number } {
   const read = (name: string): number =>
     gateway.drivers("gauge").get(`toolpipe_load_${name}`)?.read()[0]?.value ?? -1;
   return { running: read("running"), waiting: read("waiting"), refused: read("refused_total") };
@@ -26,7 +26,7 @@ interface Opened {
   call(actor: string, signal?: AbortSignal): Promise<SettledCall>;
 }
 
-async function opened(options: OverloadOptions): Promise<Opened> {
+async function openOverload(options: OverloadOptions): Promise<Opened> {
   const begun: string[] = [];
   const ends: (() => void)[] = [];
   const tool = {
@@ -62,8 +62,8 @@ async function opened(options: OverloadOptions): Promise<Opened> {
 const tick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 describe("more calls than can be made at once", () => {
-  test("wait, and each caller has a turn before anybody has two", async () => {
-    const { call, begun, end } = await opened({ maxConcurrent: 1 });
+  test("wait, and each caller has a turn before any has two", async () => {
+    const { call, begun, end } = await openOverload({ maxConcurrent: 1 });
     const calls = ["a", "a", "a", "a", "b", "c"].map((actor) => call(actor));
     for (let count = 0; count < calls.length; count++) {
       await tick();
@@ -74,7 +74,7 @@ describe("more calls than can be made at once", () => {
   });
 
   test("are refused where too many wait, and are told when to come again", async () => {
-    const { call, end, gateway } = await opened({ maxConcurrent: 1, maxWaiting: 1 });
+    const { call, end, gateway } = await openOverload({ maxConcurrent: 1, maxWaiting: 1 });
     const first = [call("a"), call("b")];
     await tick();
     const third = await call("c");
@@ -83,7 +83,7 @@ describe("more calls than can be made at once", () => {
       data: { retry_after: 1, sent: false },
       message: "The gateway is overloaded: 1 calls are queued. Try again in 1 s.",
     });
-    expect(loadOf(gateway)).toMatchObject({ running: 1, waiting: 1, refused: 1 });
+    expect(readLoad(gateway)).toMatchObject({ running: 1, waiting: 1, refused: 1 });
     end();
     await tick();
     end();
@@ -91,7 +91,7 @@ describe("more calls than can be made at once", () => {
   });
 
   test("of one caller leave room for those of others", async () => {
-    const { call, end } = await opened({ maxConcurrent: 1, maxWaitingEach: 1 });
+    const { call, end } = await openOverload({ maxConcurrent: 1, maxWaitingEach: 1 });
     const calls = [call("a"), call("a"), call("a"), call("b")];
     await tick();
     expect((await calls[2])?.error?.code).toBe("OVERLOADED");
@@ -103,40 +103,40 @@ describe("more calls than can be made at once", () => {
   });
 
   test("no longer wait once they are cancelled", async () => {
-    const { call, end, begun, gateway } = await opened({ maxConcurrent: 1 });
+    const { call, end, begun, gateway } = await openOverload({ maxConcurrent: 1 });
     const abort = new AbortController();
     const first = call("a");
     const second = call("b", abort.signal);
     await tick();
     abort.abort();
     expect((await second).error?.code).toBe("CANCELLED");
-    expect(loadOf(gateway)).toMatchObject({ running: 1, waiting: 0 });
+    expect(readLoad(gateway)).toMatchObject({ running: 1, waiting: 0 });
     end();
     await first;
     expect(begun).toEqual(["a"]);
-    expect(loadOf(gateway).running).toBe(0);
+    expect(readLoad(gateway).running).toBe(0);
   });
 });
 
 test("a call that is made for another one never waits for it", async () => {
-  const { gateway } = await opened({ maxConcurrent: 1, maxWaiting: 0 });
+  const { gateway } = await openOverload({ maxConcurrent: 1, maxWaiting: 0 });
   expect((await gateway.run({ tool: "s:outer" })).ok).toBe(true);
 });
 
 test("the user of this machine is alone, and never sent away", async () => {
-  const { gateway, call, end } = await opened({ maxConcurrent: 1, maxWaiting: 0, local: false });
+  const { gateway, call, end } = await openOverload({ maxConcurrent: 1, maxWaiting: 0, local: false });
   const calls = [call("local"), call("local"), call("local")];
   await tick();
   const another = call("a");
   await tick();
   expect((await call("b")).error?.code).toBe("OVERLOADED");
-  expect(loadOf(gateway)).toMatchObject({ running: 1, waiting: 0 });
+  expect(readLoad(gateway)).toMatchObject({ running: 1, waiting: 0 });
   for (let count = 0; count < 4; count++) end();
   for (const done of [...calls, another]) expect((await done).ok).toBe(true);
 });
 
 test("extra: while the process is late by more than 200 ms, calls are refused before anything is done", async () => {
-  const { gateway, call, begun } = await opened({});
+  const { gateway, call, begun } = await openOverload({});
   await gateway.run({ tool: "s:quick" });
   const until = performance.now() + 600;
   while (performance.now() < until);
@@ -149,10 +149,10 @@ test("extra: while the process is late by more than 200 ms, calls are refused be
   await expect.poll(async () => (await gateway.run({ tool: "s:quick" })).ok, { timeout: 10_000 }).toBe(true);
 });
 
-test("while nobody calls, nothing is done", async () => {
+test("without calls, nothing is done", async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
-  const { gateway } = await opened({});
+  const { gateway } = await openOverload({});
   expect(vi.getTimerCount()).toBe(0);
   await gateway.run({ tool: "s:quick" });
   expect(vi.getTimerCount()).toBe(1);
@@ -163,7 +163,7 @@ test("while nobody calls, nothing is done", async () => {
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test("whatever comes and goes, no place is lost and none is used twice", async () => {
+test("no slot is lost or used twice, whatever calls come and go", async () => {
   const step = fc.oneof(
     fc.record({ do: fc.constant("call" as const), actor: fc.constantFrom("a", "b", "c") }),
     fc.record({ do: fc.constant("end" as const), actor: fc.constant("") }),
@@ -171,7 +171,7 @@ test("whatever comes and goes, no place is lost and none is used twice", async (
   );
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 30 }), async (steps) => {
-      const { call, end, gateway } = await opened({ maxConcurrent: 2, maxWaiting: 4, maxLagMs: 1e6 });
+      const { call, end, gateway } = await openOverload({ maxConcurrent: 2, maxWaiting: 4, maxLagMs: 1e6 });
       const calls: { aborted: AbortController; done: Promise<SettledCall> }[] = [];
       for (const { do: what, actor } of steps) {
         if (what === "call") {
@@ -180,7 +180,7 @@ test("whatever comes and goes, no place is lost and none is used twice", async (
         } else if (what === "end") end();
         else calls.at(-1)?.aborted.abort();
         await tick();
-        const { running, waiting } = loadOf(gateway);
+        const { running, waiting } = readLoad(gateway);
         expect(running).toBeLessThanOrEqual(2);
         expect(waiting).toBeLessThanOrEqual(4);
       }
@@ -191,7 +191,7 @@ test("whatever comes and goes, no place is lost and none is used twice", async (
       }
       await Promise.all(calls.map(({ done }) => done));
       await tick();
-      expect(loadOf(gateway)).toMatchObject({ running: 0, waiting: 0 });
+      expect(readLoad(gateway)).toMatchObject({ running: 0, waiting: 0 });
       await gateway.close();
     }),
     { numRuns: 40 },

@@ -9,7 +9,7 @@ import {
 } from "../../core/mod.ts";
 import { requestMeta } from "../../core/services/policy.ts";
 import { type TimeoutOptions, timeout } from "../../plugins/timeout.ts";
-import { errorOf, textOf } from "../support/failure.ts";
+import { getError, readText } from "../support/failure.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -43,13 +43,13 @@ function slow(): { plugin: Plugin; answer: () => void; call: () => Call } {
   return { plugin, answer: () => answer(), call: () => seen as Call };
 }
 
-async function open(options: TimeoutOptions | undefined, tool: Plugin): Promise<Gateway> {
+async function openTimeout(options: TimeoutOptions | undefined, tool: Plugin): Promise<Gateway> {
   return createGateway({ plugins: [timeout(options ?? {}), tool] });
 }
 
 test("a call whose tool takes too long ends with TIMEOUT, at its time and not before", async () => {
   const { plugin } = slow();
-  const gateway = await open({ ms: 100 }, plugin);
+  const gateway = await openTimeout({ ms: 100 }, plugin);
   let over = false;
   const running = gateway.run({ tool: "slow:wait" }).finally(() => {
     over = true;
@@ -59,7 +59,7 @@ test("a call whose tool takes too long ends with TIMEOUT, at its time and not be
   await vi.advanceTimersByTimeAsync(1);
   const call = await running;
   expect(call.stage).toBe("execute");
-  const error = errorOf(call);
+  const error = getError(call);
   expect(error).toMatchObject({
     code: "TIMEOUT",
     data: { ms: 100, setting: "options.timeout.ms" },
@@ -70,37 +70,37 @@ test("a call whose tool takes too long ends with TIMEOUT, at its time and not be
 
 test("its signal is aborted with the same error", async () => {
   const { plugin, call } = slow();
-  const gateway = await open({ ms: 100 }, plugin);
+  const gateway = await openTimeout({ ms: 100 }, plugin);
   const running = gateway.run({ tool: "slow:wait" });
   await vi.advanceTimersByTimeAsync(1);
   const { signal } = call();
   expect(signal.aborted).toBe(false);
   await vi.advanceTimersByTimeAsync(99);
   expect(signal.aborted).toBe(true);
-  expect(signal.reason).toBe(errorOf(await running));
+  expect(signal.reason).toBe(getError(await running));
 });
 
 test("an answer in time is the answer, and leaves no timer behind", async () => {
   const { plugin, answer } = slow();
-  const gateway = await open({ ms: 100 }, plugin);
+  const gateway = await openTimeout({ ms: 100 }, plugin);
   const running = gateway.run({ tool: "slow:wait" });
   await vi.advanceTimersByTimeAsync(99);
   expect(vi.getTimerCount()).toBe(1);
   answer();
-  expect(textOf(await running)).toBe("done");
+  expect(readText(await running)).toBe("done");
   expect(vi.getTimerCount()).toBe(0);
 });
 
 test("a failure in time leaves no timer behind either", async () => {
   const { plugin } = slow();
-  const gateway = await open({ ms: 100 }, plugin);
-  expect(errorOf(await gateway.run({ tool: "slow:crash" })).code).not.toBe("TIMEOUT");
+  const gateway = await openTimeout({ ms: 100 }, plugin);
+  expect(getError(await gateway.run({ tool: "slow:crash" })).code).not.toBe("TIMEOUT");
   expect(vi.getTimerCount()).toBe(0);
 });
 
 test("an answer that comes too late changes nothing", async () => {
   const { plugin, answer } = slow();
-  const gateway = await open({ ms: 100 }, plugin);
+  const gateway = await openTimeout({ ms: 100 }, plugin);
   const running = gateway.run({ tool: "slow:wait" });
   await vi.advanceTimersByTimeAsync(100);
   const call = await running;
@@ -112,17 +112,17 @@ test("an answer that comes too late changes nothing", async () => {
 
 test("a caller who cancels first is told of that, and not of the time", async () => {
   const { plugin } = slow();
-  const gateway = await open({ ms: 100 }, plugin);
+  const gateway = await openTimeout({ ms: 100 }, plugin);
   const controller = new AbortController();
   const running = gateway.run({ tool: "slow:wait", signal: controller.signal });
   await vi.advanceTimersByTimeAsync(50);
   controller.abort();
-  expect(errorOf(await running).code).toBe("CANCELLED");
+  expect(getError(await running).code).toBe("CANCELLED");
 });
 
 test("calls are timed each on its own", async () => {
   const { plugin } = slow();
-  const gateway = await open({ ms: 100 }, plugin);
+  const gateway = await openTimeout({ ms: 100 }, plugin);
   const ended: string[] = [];
   const first = gateway.run({ tool: "slow:wait" }).then(() => ended.push("first"));
   await vi.advanceTimersByTimeAsync(60);
@@ -136,12 +136,12 @@ test("calls are timed each on its own", async () => {
 
 test("the time is 30 seconds if none is given", async () => {
   const { plugin } = slow();
-  const gateway = await open(undefined, plugin);
+  const gateway = await openTimeout(undefined, plugin);
   const running = gateway.run({ tool: "slow:wait" });
   await vi.advanceTimersByTimeAsync(29_999);
   expect(vi.getTimerCount()).toBe(1);
   await vi.advanceTimersByTimeAsync(1);
-  expect(errorOf(await running).data).toMatchObject({ ms: 30_000 });
+  expect(getError(await running).data).toMatchObject({ ms: 30_000 });
 });
 
 describe("a tool that may take longer or shorter than others", () => {
@@ -153,21 +153,21 @@ describe("a tool that may take longer or shorter than others", () => {
     ["that of all", { ms: 100, servers: { other: 5 } }, 100, "options.timeout.ms"],
   ])("has %s, and is told which it was", async (_which, given, ms, setting) => {
     const { plugin } = slow();
-    const gateway = await open(given, plugin);
+    const gateway = await openTimeout(given, plugin);
     const running = gateway.run({ tool: "slow:wait" });
     await vi.advanceTimersByTimeAsync(ms - 1);
     expect(vi.getTimerCount()).toBe(1);
     await vi.advanceTimersByTimeAsync(1);
-    const error = errorOf(await running);
+    const error = getError(await running);
     expect(error).toMatchObject({ code: "TIMEOUT", data: { ms, setting } });
     expect(error.message).toContain(`The limit is ${setting}.`);
   });
 });
 
 describe("progress", () => {
-  test("begins the time anew, and what is late is late by its last progress", async () => {
+  test("begins the time again, and what is late is late by its last progress", async () => {
     const { plugin, call } = slow();
-    const gateway = await open({ ms: 100 }, plugin);
+    const gateway = await openTimeout({ ms: 100 }, plugin);
     const running = gateway.run({ tool: "slow:wait" });
     for (const progress of [1, 2, 3]) {
       await vi.advanceTimersByTimeAsync(90);
@@ -176,17 +176,17 @@ describe("progress", () => {
     await vi.advanceTimersByTimeAsync(99);
     expect(call().ended).toBe(false);
     await vi.advanceTimersByTimeAsync(1);
-    expect(errorOf(await running).message).toContain("within 100 ms of its last progress");
+    expect(getError(await running).message).toContain("within 100 ms of its last progress");
   });
 
-  test("does not where the option says so", async () => {
+  test("does not if the option is off", async () => {
     const { plugin, call } = slow();
-    const gateway = await open({ ms: 100, extendOnProgress: false }, plugin);
+    const gateway = await openTimeout({ ms: 100, extendOnProgress: false }, plugin);
     const running = gateway.run({ tool: "slow:wait" });
     await vi.advanceTimersByTimeAsync(90);
     call().report({ progress: 1 });
     await vi.advanceTimersByTimeAsync(10);
-    expect(errorOf(await running).code).toBe("TIMEOUT");
+    expect(getError(await running).code).toBe("TIMEOUT");
   });
 
   test("fault 13: without end it ends at the maximum, which is 300 seconds if none is given", async () => {
@@ -195,14 +195,14 @@ describe("progress", () => {
       [{}, 300_000],
     ] as const) {
       const { plugin, call } = slow();
-      const gateway = await open(options, plugin);
+      const gateway = await openTimeout(options, plugin);
       const running = gateway.run({ tool: "slow:wait" });
       for (let time = 0; time < longest; time += 50) {
         expect(call()?.ended ?? false).toBe(false);
         await vi.advanceTimersByTimeAsync(50);
         call().report({ progress: time });
       }
-      expect(errorOf(await running)).toMatchObject({
+      expect(getError(await running)).toMatchObject({
         code: "TIMEOUT",
         data: { ms: longest, setting: "options.timeout.maxMs" },
         message: `"slow:wait" was not done within ${longest} ms, though it reported progress. The limit is options.timeout.maxMs.`,
@@ -212,17 +212,17 @@ describe("progress", () => {
 
   test("is of no use where a tool may take longer than the maximum anyway", async () => {
     const { plugin, call } = slow();
-    const gateway = await open({ ms: 500, maxMs: 100 }, plugin);
+    const gateway = await openTimeout({ ms: 500, maxMs: 100 }, plugin);
     const running = gateway.run({ tool: "slow:wait" });
     await vi.advanceTimersByTimeAsync(499);
     call().report({ progress: 1 });
     await vi.advanceTimersByTimeAsync(1);
-    expect(errorOf(await running)).toMatchObject({ data: { ms: 500, setting: "options.timeout.maxMs" } });
+    expect(getError(await running)).toMatchObject({ data: { ms: 500, setting: "options.timeout.maxMs" } });
   });
 
   test("still reaches the caller", async () => {
     const { plugin, call, answer } = slow();
-    const gateway = await open({ ms: 100 }, plugin);
+    const gateway = await openTimeout({ ms: 100 }, plugin);
     const seen: number[] = [];
     const running = gateway.run({ tool: "slow:wait", onProgress: ({ progress }) => seen.push(progress) });
     await vi.advanceTimersByTimeAsync(1);
@@ -242,12 +242,12 @@ describe("a caller's own wish", () => {
     ["prolongs that of a tool too", { tools: { "slow:wait": 50 }, maxMs: 1_000 }, 1_000, 1_000],
   ])("%s", async (_what, options, wish, ms) => {
     const { plugin, call } = slow();
-    const gateway = await open(options, plugin);
+    const gateway = await openTimeout(options, plugin);
     const running = gateway.run(wishing(wish));
     await vi.advanceTimersByTimeAsync(ms - 1);
     expect(call().ended).toBe(false);
     await vi.advanceTimersByTimeAsync(1);
-    const error = errorOf(await running);
+    const error = getError(await running);
     expect(error).toMatchObject({ code: "TIMEOUT", data: { ms } });
     expect(error.message).toBe(
       `"slow:wait" did not answer within ${ms} ms. The limit is the caller's own, "toolpipe/timeout-ms".`,
@@ -259,12 +259,12 @@ describe("a caller's own wish", () => {
     ["what its tool may take anyway", { ms: 500, maxMs: 100 }, 500],
   ])("goes no further than %s", async (_what, options, ms) => {
     const { plugin, call } = slow();
-    const gateway = await open(options, plugin);
+    const gateway = await openTimeout(options, plugin);
     const running = gateway.run(wishing(2 ** 40));
     await vi.advanceTimersByTimeAsync(ms - 1);
     expect(call().ended).toBe(false);
     await vi.advanceTimersByTimeAsync(1);
-    expect(errorOf(await running)).toMatchObject({
+    expect(getError(await running)).toMatchObject({
       data: { ms, setting: "options.timeout.maxMs" },
       message: `"slow:wait" did not answer within ${ms} ms. The limit is options.timeout.maxMs.`,
     });
@@ -272,20 +272,20 @@ describe("a caller's own wish", () => {
 
   test("is not prolonged by progress", async () => {
     const { plugin, call } = slow();
-    const gateway = await open({ ms: 100 }, plugin);
+    const gateway = await openTimeout({ ms: 100 }, plugin);
     const running = gateway.run(wishing(150));
     await vi.advanceTimersByTimeAsync(90);
     call().report({ progress: 1 });
     await vi.advanceTimersByTimeAsync(60);
-    expect(errorOf(await running)).toMatchObject({ code: "TIMEOUT", data: { ms: 150 } });
+    expect(getError(await running)).toMatchObject({ code: "TIMEOUT", data: { ms: 150 } });
   });
 
   test.each([0, -1, Number.NaN, "50", null])("that is none changes nothing: %s", async (wish) => {
     const { plugin } = slow();
-    const gateway = await open({ ms: 100 }, plugin);
+    const gateway = await openTimeout({ ms: 100 }, plugin);
     const running = gateway.run(wishing(wish));
     await vi.advanceTimersByTimeAsync(100);
-    expect(errorOf(await running).data).toMatchObject({ ms: 100, setting: "options.timeout.ms" });
+    expect(getError(await running).data).toMatchObject({ ms: 100, setting: "options.timeout.ms" });
   });
 });
 
@@ -305,7 +305,7 @@ test("a tool of the gateway itself is not timed: the call that it makes is, and 
   const gateway = await createGateway({ plugins: [timeout({ ms: 100 }), plugin, outer] });
   const running = gateway.run({ tool: "own:execute" });
   await vi.advanceTimersByTimeAsync(180);
-  expect(textOf(await running)).toContain(`"slow:wait" did not answer within 100 ms`);
+  expect(readText(await running)).toContain(`"slow:wait" did not answer within 100 ms`);
 });
 
 test("waiting for a tool to be found does not count", async () => {
@@ -318,7 +318,7 @@ test("waiting for a tool to be found does not count", async () => {
   const running = gateway.run({ tool: "slow:wait" });
   await vi.advanceTimersByTimeAsync(550);
   answer();
-  expect(textOf(await running)).toBe("done");
+  expect(readText(await running)).toBe("done");
 });
 
 test.each([

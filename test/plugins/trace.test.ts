@@ -67,7 +67,7 @@ test("an inner call comes before the call it was made for, indented", async () =
   ]);
 });
 
-describe("a failure is shown in the stage that ended the call, which is the last one:", () => {
+describe("a failure is reported in the stage that ended the call, which is the last one:", () => {
   const denied = (): never => {
     throw new GatewayError("DENIED", "Not today.");
   };
@@ -94,7 +94,7 @@ describe("a failure is shown in the stage that ended the call, which is the last
   });
 });
 
-test("who answered in place of the tool is named", async () => {
+test("names the plugin that answered instead of the tool", async () => {
   const cache = guard({
     execute(call) {
       call.result = textResult("hi");

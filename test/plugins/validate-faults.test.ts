@@ -12,15 +12,16 @@ import {
   textResult,
 } from "../../core/mod.ts";
 import { createPolicy, type RiskLevel } from "../../core/services/policy.ts";
-import { patternCompiler } from "../../plugins/lib/pattern.ts";
+import { createPatternCompiler } from "../../plugins/lib/pattern.ts";
 import { validate } from "../../plugins/validate.ts";
+import { openGateway } from "../support/open-gateway.ts";
 
 interface Tried {
   readonly call: SettledCall;
   readonly cpuMs: number;
 }
 
-async function opened(inputSchema: JsonObject, ...plugins: Plugin[]) {
+async function openValidated(inputSchema: JsonObject, ...plugins: Plugin[]) {
   const errors: GatewayError[] = [];
   let ran = 0;
   const tool = {
@@ -32,10 +33,9 @@ async function opened(inputSchema: JsonObject, ...plugins: Plugin[]) {
     },
   };
   const listener: Plugin = { name: "listener", setup: () => ({ error: (error) => void errors.push(error) }) };
-  const gateway = await createGateway({
+  const gateway = await openGateway({
     plugins: [...plugins, validate(), listener, localTools("s", { id: "s" }, [tool])],
   });
-  onTestFinished(() => gateway.close());
   return {
     gateway,
     errors,
@@ -49,13 +49,13 @@ async function opened(inputSchema: JsonObject, ...plugins: Plugin[]) {
   };
 }
 
-const codeOf = ({ call }: Tried): string => (call.ok ? "ok" : call.error.code);
+const getCode = ({ call }: Tried): string => (call.ok ? "ok" : call.error.code);
 const string = (rest: JsonObject): JsonObject => ({
   type: "object",
   properties: { a: { type: "string", ...rest } },
 });
 
-describe("fault 26: a pattern that takes for ever in most engines", () => {
+describe("fault 26: a pattern that takes forever in most engines", () => {
   const corpus: [pattern: string, bait: string][] = [
     ["^(a+)+$", `${"a".repeat(30_000)}!`],
     ["^(a|a)*$", `${"a".repeat(30_000)}!`],
@@ -71,14 +71,14 @@ describe("fault 26: a pattern that takes for ever in most engines", () => {
   ];
 
   test.each(corpus)("%s costs at most 100 ms to compile and 50 ms to check", async (pattern, bait) => {
-    const { run } = await opened(string({ pattern }));
+    const { run } = await openValidated(string({ pattern }));
     // The engine itself is loaded once.
-    await patternCompiler();
+    await createPatternCompiler();
     const first = await run({ a: "" });
     const times: number[] = [];
     for (let round = 0; round < 3; round++) {
       const tried = await run({ a: bait });
-      expect(codeOf(tried)).toBe("INVALID_ARGUMENTS");
+      expect(getCode(tried)).toBe("INVALID_ARGUMENTS");
       times.push(tried.cpuMs);
     }
     expect(first.cpuMs).toBeLessThan(100);
@@ -86,22 +86,25 @@ describe("fault 26: a pattern that takes for ever in most engines", () => {
   });
 
   test("as the name of properties too", async () => {
-    const { run } = await opened({ type: "object", patternProperties: { "^(a+)+$": { type: "number" } } });
-    expect(codeOf(await run({ aaa: "x" }))).toBe("INVALID_ARGUMENTS");
+    const { run } = await openValidated({
+      type: "object",
+      patternProperties: { "^(a+)+$": { type: "number" } },
+    });
+    expect(getCode(await run({ aaa: "x" }))).toBe("INVALID_ARGUMENTS");
     const tried = await run({ [`${"a".repeat(30_000)}!`]: "x" });
-    expect(codeOf(tried)).toBe("ok");
+    expect(getCode(tried)).toBe("ok");
     expect(tried.cpuMs).toBeLessThan(100);
   });
 
   test("one that would take long all the same is refused before it does", async () => {
-    const { run } = await opened(string({ pattern: "(?:a|b)*a(?:a|b){300}c$" }));
-    expect(codeOf(await run({ a: `${"ab".repeat(200)}` }))).toBe("INVALID_ARGUMENTS");
+    const { run } = await openValidated(string({ pattern: "(?:a|b)*a(?:a|b){300}c$" }));
+    expect(getCode(await run({ a: `${"ab".repeat(200)}` }))).toBe("INVALID_ARGUMENTS");
     const tried = await run({ a: "ab".repeat(100_000) });
-    expect(codeOf(tried)).toBe("SCHEMA_TOO_COMPLEX");
+    expect(getCode(tried)).toBe("SCHEMA_TOO_COMPLEX");
     expect(tried.cpuMs).toBeLessThan(200);
   });
 
-  test("what a pattern means is what it means in JavaScript", async () => {
+  test("a pattern has its meaning in JavaScript", async () => {
     const atom = fc.constantFrom(
       "a",
       "b",
@@ -128,7 +131,7 @@ describe("fault 26: a pattern that takes for ever in most engines", () => {
       fc.asyncProperty(pattern, fc.boolean(), text, async (body, isAnchored, subject) => {
         const source = isAnchored ? `^${body}$` : body;
         // A new compiler each time: together they would be too many for one schema.
-        const compiled = (await patternCompiler()).compile(source);
+        const compiled = (await createPatternCompiler()).compile(source);
         expect(compiled?.test(subject)).toBe(new RegExp(source, "u").test(subject));
       }),
       { numRuns: 500 },
@@ -160,9 +163,9 @@ describe("fault 27: a pattern that looks around or refers back", () => {
     "%s is not checked where little can go wrong, and that is said once",
     async (pattern) => {
       for (const plugins of [[], [guarding("low")], [guarding("medium")]]) {
-        const { run, errors } = await opened(string({ pattern }), ...plugins);
-        for (let count = 0; count < 3; count++) expect(codeOf(await run({ a: "anything" }))).toBe("ok");
-        expect(codeOf(await run({ a: 5 }))).toBe("INVALID_ARGUMENTS");
+        const { run, errors } = await openValidated(string({ pattern }), ...plugins);
+        for (let count = 0; count < 3; count++) expect(getCode(await run({ a: "anything" }))).toBe("ok");
+        expect(getCode(await run({ a: 5 }))).toBe("INVALID_ARGUMENTS");
         expect(errors.map(({ code }) => code)).toEqual(["SCHEMA_UNSUPPORTED"]);
         expect(errors[0]?.message).toContain("cannot be checked in bounded time");
         expect(errors[0]?.message).toContain(JSON.stringify(pattern.slice(0, 100)));
@@ -172,15 +175,15 @@ describe("fault 27: a pattern that looks around or refers back", () => {
 
   test.each(patterns)("%s: a tool that may do harm is not called", async (pattern) => {
     for (const level of ["high", "destructive", undefined] as const) {
-      const { run, ran } = await opened(string({ pattern }), guarding(level));
-      expect(codeOf(await run({ a: "anything" }))).toBe("SCHEMA_UNSUPPORTED");
+      const { run, ran } = await openValidated(string({ pattern }), guarding(level));
+      expect(getCode(await run({ a: "anything" }))).toBe("SCHEMA_UNSUPPORTED");
       expect(ran()).toBe(0);
     }
   });
 
   test("a schema without such a pattern has nothing to say", async () => {
-    const { run, errors } = await opened(string({ pattern: "^a" }), guarding("high"));
-    expect(codeOf(await run({ a: "ab" }))).toBe("ok");
+    const { run, errors } = await openValidated(string({ pattern: "^a" }), guarding("high"));
+    expect(getCode(await run({ a: "ab" }))).toBe("ok");
     expect(errors).toEqual([]);
   });
 });
@@ -215,30 +218,34 @@ describe("fault 29: a schema that is too much is refused before it is compiled",
     ["2^18 ways by reference", doubling(18)],
     ["a reference to itself, twice at each level", { anyOf: [{ $ref: "#" }, { $ref: "#" }] }],
   ])("%s", async (_what, schema) => {
-    const { run, ran } = await opened(schema);
+    const { run, ran } = await openValidated(schema);
     const tried = await run({ a: 1 });
-    expect(["SCHEMA_TOO_COMPLEX", "INVALID_ARGUMENTS"]).toContain(codeOf(tried));
+    expect(["SCHEMA_TOO_COMPLEX", "INVALID_ARGUMENTS"]).toContain(getCode(tried));
     if (!tried.call.ok) expect(tried.call.error.message).toMatch(/is (too complex|faulty), so its arguments/);
     expect(ran()).toBe(0);
     expect(tried.cpuMs).toBeLessThan(500);
   });
 
   test("one within the limits compiles in 100 ms", async () => {
-    const { run } = await opened({ type: "object", properties: many(900), additionalProperties: false });
+    const { run } = await openValidated({
+      type: "object",
+      properties: many(900),
+      additionalProperties: false,
+    });
     const tried = await run({ p1: "x" });
-    expect(codeOf(tried)).toBe("ok");
+    expect(getCode(tried)).toBe("ok");
     expect(tried.cpuMs).toBeLessThan(100);
-    expect(codeOf(await run({ other: "x" }))).toBe("INVALID_ARGUMENTS");
+    expect(getCode(await run({ other: "x" }))).toBe("INVALID_ARGUMENTS");
   });
 
   test("a recursive one is checked as deep as the arguments go", async () => {
-    const { run } = await opened({
+    const { run } = await openValidated({
       type: "object",
       properties: { a: { $ref: "#" } },
       additionalProperties: false,
     });
-    expect(codeOf(await run({ a: { a: { a: {} } } }))).toBe("ok");
-    expect(codeOf(await run({ a: { a: { b: {} } } }))).toBe("INVALID_ARGUMENTS");
+    expect(getCode(await run({ a: { a: { a: {} } } }))).toBe("ok");
+    expect(getCode(await run({ a: { a: { b: {} } } }))).toBe("INVALID_ARGUMENTS");
   });
 });
 
@@ -263,9 +270,9 @@ describe("fault 30: a schema that refers to another document", () => {
       { $ref: "other.json" },
       { $ref: "http://[" },
     ]) {
-      const { run, ran } = await opened(schema);
+      const { run, ran } = await openValidated(schema);
       const tried = await run({});
-      expect(codeOf(tried)).toBe("SCHEMA_UNSUPPORTED");
+      expect(getCode(tried)).toBe("SCHEMA_UNSUPPORTED");
       expect(!tried.call.ok && tried.call.error.message).toBe(
         'The input schema of "s:t" refers to another document, and none is ever fetched, so its arguments cannot be checked.',
       );
@@ -292,8 +299,8 @@ describe("fault 30: a schema that refers to another document", () => {
     ["a property of that name", { properties: { $ref: { type: "string" }, $schema: { type: "string" } } }],
     ["data that looks like one", { properties: { a: { default: { $ref: "http://example.com" } } } }],
   ])("%s is no other document", async (_what, schema) => {
-    const { run } = await opened(schema);
-    expect(codeOf(await run({ a: 1 }))).toBe("ok");
+    const { run } = await openValidated(schema);
+    expect(getCode(await run({ a: 1 }))).toBe("ok");
   });
 });
 
@@ -312,7 +319,7 @@ test("fault 31: two tools whose schemas have the same id are checked each by its
 });
 
 test("fault 32: keys that reach a prototype are refused wherever they are in arguments, and change nothing", async () => {
-  const { run, ran } = await opened({ type: "object" });
+  const { run, ran } = await openValidated({ type: "object" });
   const key = fc.constantFrom('"__proto__":{"polluted":1}', '"constructor":{"prototype":{"polluted":1}}');
   const wrap = fc.array(fc.constantFrom<[string, string]>(["[", "]"], ['{"a":', "}"], ['[1,{"b":[', "]}]"]), {
     maxLength: 5,
@@ -320,7 +327,7 @@ test("fault 32: keys that reach a prototype are refused wherever they are in arg
   await fc.assert(
     fc.asyncProperty(key, wrap, async (bad, wraps) => {
       const text = wraps.reduce((inner, [before, after]) => `${before}${inner}${after}`, `{${bad}}`);
-      expect(codeOf(await run(JSON.parse(`{"x":${text}}`)))).toBe("FORBIDDEN_KEY");
+      expect(getCode(await run(JSON.parse(`{"x":${text}}`)))).toBe("FORBIDDEN_KEY");
       expect(({} as JsonObject)["polluted"]).toBeUndefined();
     }),
     { numRuns: 50 },
@@ -328,11 +335,11 @@ test("fault 32: keys that reach a prototype are refused wherever they are in arg
   expect(ran()).toBe(0);
 });
 
-test("fault 33: what every object has is not what the arguments must have", async () => {
+test("fault 33: inherited properties do not satisfy required arguments", async () => {
   for (const name of ["toString", "constructor", "hasOwnProperty", "valueOf"]) {
-    const { run } = await opened({ type: "object", required: [name] });
-    expect(codeOf(await run({}))).toBe("INVALID_ARGUMENTS");
-    expect(codeOf(await run({ [name]: 1 }))).toBe("ok");
+    const { run } = await openValidated({ type: "object", required: [name] });
+    expect(getCode(await run({}))).toBe("INVALID_ARGUMENTS");
+    expect(getCode(await run({ [name]: 1 }))).toBe("ok");
   }
 });
 
@@ -343,38 +350,42 @@ describe("fault 34: numbers that are not what was sent", () => {
     ["an integer with a larger limit", { type: "integer", maximum: 9.3e18, minimum: -9.3e18 }],
     ["an integer by reference", { $ref: "#/$defs/i" }],
   ])("beyond 2^53 are refused where the schema says %s", async (_what, a) => {
-    const { run } = await opened({ type: "object", properties: { a }, $defs: { i: { type: "integer" } } });
+    const { run } = await openValidated({
+      type: "object",
+      properties: { a },
+      $defs: { i: { type: "integer" } },
+    });
     const with_ = (number: string): Promise<Tried> => run(JSON.parse(`{"a":${number}}`));
     for (const number of ["9007199254740993", "-9007199254740993", "1e300"])
-      expect(codeOf(await with_(number))).toBe("INVALID_ARGUMENTS");
+      expect(getCode(await with_(number))).toBe("INVALID_ARGUMENTS");
     for (const number of ["9007199254740991", "-9007199254740991", "0"])
-      expect(codeOf(await with_(number))).toBe("ok");
+      expect(getCode(await with_(number))).toBe("ok");
   });
 
   test("pass where the schema says number, and keep narrower limits", async () => {
-    const { run } = await opened({
+    const { run } = await openValidated({
       properties: { a: { type: "number" }, b: { type: "integer", maximum: 5 } },
     });
-    expect(codeOf(await run({ a: 1e300 }))).toBe("ok");
-    expect(codeOf(await run({ b: 6 }))).toBe("INVALID_ARGUMENTS");
+    expect(getCode(await run({ a: 1e300 }))).toBe("ok");
+    expect(getCode(await run({ b: 6 }))).toBe("INVALID_ARGUMENTS");
   });
 
   test("and those that JSON cannot hold are refused", async () => {
-    const { run } = await opened({ type: "object" });
+    const { run } = await openValidated({ type: "object" });
     for (const a of [Number.NaN, Infinity, -Infinity, 5n, Symbol("a"), () => 1])
-      expect(codeOf(await run({ a }))).toBe("INVALID_ARGUMENTS");
+      expect(getCode(await run({ a }))).toBe("INVALID_ARGUMENTS");
   });
 });
 
 test("fault 35: arguments of 50 MB are refused before anyone walks, hashes or checks them", async () => {
-  const { run, ran } = await opened({ type: "object" });
+  const { run, ran } = await openValidated({ type: "object" });
   for (const args of [
     { a: "x".repeat(50_000_000) },
     { a: Array.from({ length: 2_000_000 }, (_, index) => index) },
     { a: "\u0000".repeat(500_000) },
   ]) {
     const tried = await run(args);
-    expect(codeOf(tried)).toBe("ARGUMENTS_TOO_LARGE");
+    expect(getCode(tried)).toBe("ARGUMENTS_TOO_LARGE");
     expect(tried.cpuMs).toBeLessThan(500);
   }
   expect(ran()).toBe(0);
@@ -403,18 +414,18 @@ describe("properties by pattern", () => {
     [false, { inner: { inner: { "x-a": 9 } } }],
     [false, { inner: { other: 1 }, "x-a": 1 }],
   ])("%s: %j", async (fits, args) => {
-    const { run } = await opened(labels);
+    const { run } = await openValidated(labels);
     expect((await run(args)).call.ok).toBe(fits);
   });
 
   test("count as evaluated, and are found by reference", async () => {
-    const { run } = await opened({
+    const { run } = await openValidated({
       allOf: [{ patternProperties: { "^x-": { type: "string" } } }],
       properties: { y: { $ref: "#/allOf/0/patternProperties/%5Ex-" } },
       unevaluatedProperties: false,
     });
-    expect(codeOf(await run({ "x-a": "b", y: "c" }))).toBe("ok");
-    expect(codeOf(await run({ y: 1 }))).toBe("INVALID_ARGUMENTS");
-    expect(codeOf(await run({ z: "b" }))).toBe("INVALID_ARGUMENTS");
+    expect(getCode(await run({ "x-a": "b", y: "c" }))).toBe("ok");
+    expect(getCode(await run({ y: 1 }))).toBe("INVALID_ARGUMENTS");
+    expect(getCode(await run({ z: "b" }))).toBe("INVALID_ARGUMENTS");
   });
 });

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createGateway, type JsonObject, localTools, type SettledCall, textResult } from "../../core/mod.ts";
 import { validate } from "../../plugins/validate.ts";
-import { errorOf } from "../support/failure.ts";
+import { getError } from "../support/failure.ts";
 
 /** Calls a tool of this input schema, with these arguments one after another. */
 async function check(inputSchema: JsonObject, ...args: unknown[]): Promise<SettledCall[]> {
@@ -27,7 +27,7 @@ const object = (properties: JsonObject, rest: JsonObject = {}): JsonObject => ({
   ...rest,
 });
 
-describe("wrong arguments end the call in the validate stage, with the place and the reason:", () => {
+describe("wrong arguments end the call in the validate stage, with the path and the reason:", () => {
   const tree = {
     $ref: "#/$defs/node",
     $defs: {
@@ -106,7 +106,7 @@ describe("wrong arguments end the call in the validate stage, with the place and
   ])("%s", async (_what, schema, args, path, reason) => {
     const [call] = await check(schema, args);
     expect(call?.stage).toBe("validate");
-    const error = errorOf(call as SettledCall);
+    const error = getError(call as SettledCall);
     expect(error).toMatchObject({
       code: "INVALID_ARGUMENTS",
       kind: { spec: "TOOL_VALIDATION_ERROR", exit: 1, rpc: -32602 },
@@ -216,7 +216,7 @@ async function quickly<T>(work: () => Promise<T>): Promise<T> {
 const stalling = "^(a+)+$";
 const bait = `${"a".repeat(60)}!`;
 
-describe("a pattern of a stranger is checked, and stalls nothing, wherever it stands:", () => {
+describe("an untrusted pattern is checked, and stalls nothing, wherever it stands:", () => {
   test.each<[string, JsonObject, (text: string) => unknown]>([
     ["pattern", object({ a: { pattern: stalling } }), (a) => ({ a })],
     [
@@ -268,7 +268,7 @@ describe("a pattern of a stranger is checked, and stalls nothing, wherever it st
     );
     expect(right?.ok).toBe(true);
     for (const call of [wrongYear, wrongDay])
-      expect(errorOf(call as SettledCall).message).toBe(
+      expect(getError(call as SettledCall).message).toBe(
         'The arguments of "s:t" are wrong at "a": String does not match pattern "^2026-" or format "date".',
       );
   });
@@ -333,7 +333,7 @@ function nested(depth: number): JsonObject {
   return schema;
 }
 
-describe("a schema that cannot be checked against is refused, and says so:", () => {
+describe("a schema that cannot be checked against is refused with the reason:", () => {
   const wide = Object.fromEntries(
     Array.from({ length: 5_000 }, (_, index) => [`p${index}`, { type: "string" }]),
   );
@@ -348,7 +348,7 @@ describe("a schema that cannot be checked against is refused, and says so:", () 
   ])("too complex: %s", async (_what, schema, args) => {
     const [call] = await quickly(() => check(schema, args));
     expect(call?.stage).toBe("validate");
-    const error = errorOf(call as SettledCall);
+    const error = getError(call as SettledCall);
     expect(error.code).toBe("SCHEMA_TOO_COMPLEX");
     expect(error.message).toBe(
       `The input schema of "s:t" is too complex, so its arguments cannot be checked.`,
@@ -365,7 +365,7 @@ describe("a schema that cannot be checked against is refused, and says so:", () 
     ],
   ])("faulty: %s", async (_what, schema) => {
     const [call] = await quickly(() => check(schema, {}));
-    const error = errorOf(call as SettledCall);
+    const error = getError(call as SettledCall);
     expect(error).toMatchObject({ code: "INVALID_ARGUMENTS", data: { tool: "s:t" } });
     expect(error.message).toBe(`The input schema of "s:t" is faulty, so its arguments cannot be checked.`);
   });
@@ -383,7 +383,7 @@ describe("a schema that cannot be checked against is refused, and says so:", () 
   });
 });
 
-test("in a very long list nobody looks for the same item twice", async () => {
+test("in a very long list no item is compared twice", async () => {
   const schema = object({ a: { type: "array", uniqueItems: true } });
   const long = Array.from({ length: 50_000 }, (_, index) => index);
   const [first, second] = await quickly(() => check(schema, { a: long }, { a: [1, 1] }));

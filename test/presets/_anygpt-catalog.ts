@@ -1,7 +1,7 @@
-import { onTestFinished } from "vitest";
-import { createGateway, type Gateway, type GatewayOptions, type ToolDefinition } from "../../core/mod.ts";
+import type { Gateway, GatewayOptions, ToolDefinition } from "../../core/mod.ts";
 import { memorySink } from "../../plugins/audit/mod.ts";
 import { anygpt } from "../../presets/anygpt/mod.ts";
+import { openGateway } from "../support/open-gateway.ts";
 
 /** A tool of a server. */
 export interface CatalogTool extends ToolDefinition {
@@ -114,11 +114,10 @@ export async function openCatalog(
   tools: readonly CatalogTool[],
   options: GatewayOptions["options"] = {},
 ): Promise<Gateway> {
-  const gateway = await createGateway({
+  const gateway = await openGateway({
     preset: anygpt,
     options: { audit: { sink: memorySink() }, cache: { enabled: false }, ...options },
   });
-  onTestFinished(() => gateway.close());
   for (const server of new Set(tools.map((one) => one.server))) {
     await gateway.catalog.replace(
       { id: server },

@@ -3,16 +3,11 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
-import {
-  createGateway,
-  type Gateway,
-  type JsonObject,
-  type LoadedConfig,
-  type Plugin,
-} from "../../core/mod.ts";
+import type { Gateway, JsonObject, LoadedConfig, Plugin } from "../../core/mod.ts";
 import { audit, type MemorySink, memorySink } from "../../plugins/audit/mod.ts";
 import { demo } from "../../plugins/demo.ts";
 import { gateway as preset } from "../../presets/gateway/mod.ts";
+import { openGateway } from "../support/open-gateway.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { odd } from "./_open.ts";
 
@@ -27,7 +22,7 @@ export interface Received {
 const money = { type: "integer", description: "Amount in kobo" };
 const email = { type: "string", format: "email", description: "Email of the customer" };
 
-/** What a small API for payments says of itself. */
+/** The OpenAPI document of a small payment API. */
 export function payDocument(url: string): JsonObject {
   return {
     openapi: "3.0.3",
@@ -179,7 +174,7 @@ export async function paySetting(options: Record<string, object> = {}): Promise<
   return { config, received, records: sink.records, folder };
 }
 
-/** The same, open until the test is over, with a way to ask its tools. */
+/** Opens a gateway over the payment API, with a way to call its tools. */
 export async function openPay(
   options?: Record<string, object>,
   extra: readonly Plugin[] = [],
@@ -191,8 +186,7 @@ export async function openPay(
 > {
   const setting = await paySetting(options);
   const { config } = setting;
-  const gateway = await createGateway({ ...config, plugins: [...(config.plugins ?? []), ...extra] });
-  onTestFinished(() => gateway.close());
+  const gateway = await openGateway({ ...config, plugins: [...(config.plugins ?? []), ...extra] });
   return {
     ...setting,
     gateway,

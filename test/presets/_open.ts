@@ -1,14 +1,7 @@
-import { onTestFinished } from "vitest";
-import {
-  createGateway,
-  type Gateway,
-  localTools,
-  type Plugin,
-  type Preset,
-  textResult,
-} from "../../core/mod.ts";
+import { type Gateway, localTools, type Plugin, type Preset, textResult } from "../../core/mod.ts";
 import { type AuditSink, audit, type MemorySink, memorySink } from "../../plugins/audit/mod.ts";
 import { demo } from "../../plugins/demo.ts";
+import { openGateway } from "../support/open-gateway.ts";
 
 /** A server whose tools are awkward: failing, undescribed, or with schemas that are none. */
 export const odd: Plugin = localTools("odd", { id: "odd", title: "Odd tools" }, [
@@ -41,7 +34,7 @@ export async function openPreset(
   preset: Preset,
 ): Promise<{ gateway: Gateway; records: MemorySink["records"] }> {
   const sink = memorySink();
-  const gateway = await createGateway({
+  const gateway = await openGateway({
     preset,
     plugins: [demo(), odd],
     options: {
@@ -53,6 +46,5 @@ export async function openPreset(
       },
     },
   });
-  onTestFinished(() => gateway.close());
   return { gateway, records: sink.records };
 }

@@ -8,23 +8,25 @@ import { passthrough } from "../../presets/passthrough.ts";
 import { installed, script, until } from "../plugins/upstreams/_fixtures.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
-/** The clients that everything is tried with: both libraries, and the newer one in both eras. */
+/** The clients of every test: both libraries, and the newer one with both protocols. */
 export const kinds = ["v1", "v2 legacy", "v2 modern"] as const;
 export type Kind = (typeof kinds)[number];
 
-/** What the reference server is started with. */
-export const everything: JsonObject = entryOf(installed("@modelcontextprotocol/server-everything", "stdio"));
+/** The command of the reference server. */
+export const everything: JsonObject = createEntry(
+  installed("@modelcontextprotocol/server-everything", "stdio"),
+);
 
 /** A server of a test, from a file of the fixtures. */
 export function fixtureServer(file: string, ...args: string[]): JsonObject {
-  return entryOf(script(file, ...args));
+  return createEntry(script(file, ...args));
 }
 
-function entryOf({ command, args }: { command: string; args: readonly string[] }): JsonObject {
+function createEntry({ command, args }: { command: string; args: readonly string[] }): JsonObject {
   return { command, args };
 }
 
-/** What a client of a test can be asked, and what it was told. */
+/** A client of a test: its answers, and the notifications it received. */
 export interface Told {
   readonly asked: JsonObject[];
   readonly messages: JsonObject[];
@@ -37,14 +39,14 @@ export interface TestClient extends Told {
   readonly gateway: Gateway;
   readonly capabilities: JsonObject;
   request(method: string, params?: JsonObject, onProgress?: (step: number) => void): Promise<JsonObject>;
-  /** Wants to hear of changes of a resource, and of lists in the newer era. */
+  /** Subscribes to changes of a resource, and of lists in the modern protocol. */
   subscribe(uri: string): Promise<void>;
   close(): Promise<void>;
   /** Ends what is served to it. */
   stop(): Promise<void>;
 }
 
-/** What the person at the other end answers. */
+/** The answers of the user. */
 export type Answers = Readonly<Record<string, (params: JsonObject) => JsonObject>>;
 
 export const answers: Answers = {
@@ -65,14 +67,14 @@ interface Setup {
   readonly plugins?: readonly Plugin[];
   readonly answers?: Answers;
   readonly name?: string;
-  /** What is remembered from one start to the next; nothing by default. */
+  /** The cache that is kept from one start to the next; none by default. */
   readonly home?: string;
   /** The server whose tools are waited for; all of them by default. */
   readonly awaited?: string;
 }
 
 /** Serves a preset over two streams to a client of this kind, once all servers are listed. */
-export async function clientOf(kind: Kind, setup: Setup): Promise<TestClient> {
+export async function openClient(kind: Kind, setup: Setup): Promise<TestClient> {
   const home = setup.home ?? (await temporaryFolder());
   vi.stubEnv("TOOLPIPE_HOME", home);
   onTestFinished(() => void vi.unstubAllEnvs());
@@ -101,7 +103,7 @@ interface Streams {
 }
 
 /** A transport of either library over two streams. */
-function transportOver({ input, output }: Streams) {
+function createTransport({ input, output }: Streams) {
   let rest = "";
   const transport = {
     onmessage: undefined as ((message: never) => void) | undefined,
@@ -130,7 +132,7 @@ const notices = ["tools", "prompts", "resources"].map((list) => `notifications/$
 
 type Connected = Pick<TestClient, "capabilities" | "request" | "subscribe" | "close">;
 
-function capabilitiesOf(given: Answers): JsonObject {
+function toCapabilities(given: Answers): JsonObject {
   const declared = Object.entries({
     elicitation: "elicitation/create",
     sampling: "sampling/createMessage",
@@ -142,10 +144,10 @@ function capabilitiesOf(given: Answers): JsonObject {
 async function connectOld(_: Kind, streams: Streams, told: Told, setup: Setup): Promise<Connected> {
   const given = setup.answers ?? answers;
   const info = { name: setup.name ?? "test", version: "1" };
-  const client = new OldClient(info, { capabilities: capabilitiesOf(given) });
+  const client = new OldClient(info, { capabilities: toCapabilities(given) });
   client.fallbackRequestHandler = async ({ method, params = {} }) => answer(given, told, method, params);
   client.fallbackNotificationHandler = async ({ method, params = {} }) => hear(told, method, params);
-  await client.connect(transportOver(streams) as never);
+  await client.connect(createTransport(streams) as never);
   const anything = {
     parse: (value: unknown) => value,
     safeParse: (data: unknown) => ({ success: true, data }),
@@ -168,7 +170,7 @@ async function connectNew(kind: Kind, streams: Streams, told: Told, setup: Setup
   const client = new NewClient(
     { name: setup.name ?? "test", version: "1" },
     {
-      capabilities: capabilitiesOf(given),
+      capabilities: toCapabilities(given),
       versionNegotiation: { mode: kind === "v2 modern" ? { pin: "2026-07-28" } : "legacy" },
     },
   );
@@ -180,7 +182,7 @@ async function connectNew(kind: Kind, streams: Streams, told: Told, setup: Setup
   }
   client.fallbackNotificationHandler = async ({ method, params = {} }) =>
     hear(told, method, params as JsonObject);
-  await client.connect(transportOver(streams) as never);
+  await client.connect(createTransport(streams) as never);
   const isModern = kind === "v2 modern";
   const anything = {
     "~standard": { version: 1 as const, vendor: "test", validate: (value: unknown) => ({ value }) },
@@ -203,7 +205,7 @@ async function connectNew(kind: Kind, streams: Streams, told: Told, setup: Setup
   };
 }
 
-/** In the newer era a client says with each request how much it wants to be told. */
+/** In the modern protocol a client sends its log level with each request. */
 function withLevel(params: JsonObject): JsonObject {
   return { ...params, _meta: { "io.modelcontextprotocol/logLevel": "debug" } };
 }
@@ -211,7 +213,7 @@ function withLevel(params: JsonObject): JsonObject {
 function answer(given: Answers, told: Told, method: string, params: JsonObject): JsonObject {
   told.asked.push({ method, ...params });
   const known = given[method];
-  if (!known) throw new Error(`Nobody answers ${method}.`);
+  if (!known) throw new Error(`There is no answer for ${method}.`);
   return known(params);
 }
 
@@ -222,6 +224,6 @@ function hear(told: Told, method: string, params: JsonObject): void {
 }
 
 /** The text of a result. */
-export function textIn(result: JsonObject): string {
+export function readText(result: JsonObject): string {
   return (result["content"] as JsonObject[]).map(({ text }) => String(text)).join("");
 }

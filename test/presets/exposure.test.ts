@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject, Preset } from "../../core/mod.ts";
 import { demo } from "../../plugins/demo.ts";
-import { hostExposure } from "../../presets/_exposure.ts";
 import { anygpt } from "../../presets/anygpt/mod.ts";
 import { gateway } from "../../presets/gateway/mod.ts";
-import { clientOf, type Kind, kinds, textIn } from "./_passthrough.ts";
+import { getHostExposure } from "../../presets/shared/exposure.ts";
+import { type Kind, kinds, openClient, readText } from "./_passthrough.ts";
 
 interface Case {
   readonly kind?: Kind;
@@ -16,7 +16,7 @@ interface Case {
 /** The names of the tools that a client sees of the demo server. */
 async function seen({ kind = "v1", preset = anygpt, name = "test", exposure = {} }: Case) {
   const options = { exposure, ...(preset === gateway && { guard: { enabled: false } }) };
-  const client = await clientOf(kind, { servers: {}, plugins: [demo()], preset, name, options });
+  const client = await openClient(kind, { servers: {}, plugins: [demo()], preset, name, options });
   const { tools } = (await client.request("tools/list")) as { tools: { name: string }[] };
   return { client, names: tools.map((tool) => tool.name) };
 }
@@ -25,7 +25,7 @@ describe.each([
   ["anygpt", anygpt, "search_tools"],
   ["gateway", gateway, "gateway.intent"],
 ] as const)("what clients of %s see", (_, preset, own) => {
-  test("is the five tools, whoever they are, where nothing else is said", async () => {
+  test("is the five tools for every client by default", async () => {
     for (const name of ["test", "claude-code"]) {
       const { names } = await seen({ preset, name });
       expect(names).toHaveLength(5);
@@ -40,7 +40,7 @@ describe.each([
     const both = await seen({ preset, exposure: { expose: "both" } });
     expect(both.names).toEqual(expect.arrayContaining(["add", "word_count", own]));
     const sum = await both.client.request("tools/call", { name: "add", arguments: { a: 2, b: 3 } });
-    expect(textIn(sum)).toBe("5");
+    expect(readText(sum)).toBe("5");
   });
 
   test.each(kinds)(
@@ -50,9 +50,9 @@ describe.each([
       const searching = await seen({ kind, preset, name: "claude-code", exposure });
       expect(searching.names).toContain("add");
       expect(searching.names).not.toContain(own);
-      expect((await seen({ kind, preset, name: "somebody", exposure })).names).toContain(own);
-      const told = { expose: "auto", hosts: { somebody: "both", "claude-code": "meta" } };
-      expect((await seen({ kind, preset, name: "somebody", exposure: told })).names).toContain("add");
+      expect((await seen({ kind, preset, name: "unknown", exposure })).names).toContain(own);
+      const told = { expose: "auto", hosts: { unknown: "both", "claude-code": "meta" } };
+      expect((await seen({ kind, preset, name: "unknown", exposure: told })).names).toContain("add");
       expect((await seen({ kind, preset, name: "claude-code", exposure: told })).names).toHaveLength(5);
     },
   );
@@ -60,13 +60,13 @@ describe.each([
   test("does not limit what they can call", async () => {
     const { client } = await seen({ preset, exposure: { expose: "meta" } });
     const sum = await client.request("tools/call", { name: "add", arguments: { a: 1, b: 1 } });
-    expect(textIn(sum)).toBe("2");
+    expect(readText(sum)).toBe("2");
   });
 });
 
 test("a host is known by its name, also behind a bridge, and not by a name that objects have", () => {
-  expect(hostExposure("claude-code")).toBe("tools");
-  expect(hostExposure("claude-code (via mcp-remote 0.1.37)")).toBe("tools");
-  expect(hostExposure("codex-mcp-client")).toBe("meta");
-  for (const name of [undefined, "", "constructor", "__proto__"]) expect(hostExposure(name)).toBe("meta");
+  expect(getHostExposure("claude-code")).toBe("tools");
+  expect(getHostExposure("claude-code (via mcp-remote 0.1.37)")).toBe("tools");
+  expect(getHostExposure("codex-mcp-client")).toBe("meta");
+  for (const name of [undefined, "", "constructor", "__proto__"]) expect(getHostExposure(name)).toBe("meta");
 });

@@ -1,9 +1,10 @@
 import { expect, onTestFinished, test, vi } from "vitest";
-import { createGateway, type JsonObject, type Preset } from "../../core/mod.ts";
+import type { JsonObject, Preset } from "../../core/mod.ts";
 import { anygpt } from "../../presets/anygpt/mod.ts";
 import { gateway as gatewayPreset } from "../../presets/gateway/mod.ts";
 import { faulty } from "../plugins/upstreams/_fixtures.ts";
 import { slowCatalog } from "../plugins/upstreams/_slow-catalog.ts";
+import { openGateway } from "../support/open-gateway.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 test.each<[string, Preset, string, JsonObject]>([
@@ -17,12 +18,14 @@ test.each<[string, Preset, string, JsonObject]>([
   onTestFinished(() => void vi.unstubAllEnvs());
   const slow = slowCatalog();
   const { command, args: own } = faulty("ok");
-  const gateway = await createGateway({
-    preset,
-    plugins: [slow.plugin],
-    options: { sources: { mcpServers: { words: { command, args: own } } } },
-  });
-  onTestFinished(() => gateway.close({ drainMs: 0 }));
+  const gateway = await openGateway(
+    {
+      preset,
+      plugins: [slow.plugin],
+      options: { sources: { mcpServers: { words: { command, args: own } } } },
+    },
+    { drainMs: 0 },
+  );
   await expect.poll(slow.isReached, { timeout: 20_000 }).toBe(true);
   expect(gateway.catalog.tools("words")).toEqual([]);
   const tool = gateway.tools.find((each) => each.name === name);

@@ -4,7 +4,7 @@ import { anygpt } from "../../presets/anygpt/mod.ts";
 import { gateway } from "../../presets/gateway/mod.ts";
 import { presets } from "../../presets/mod.ts";
 import { passthrough } from "../../presets/passthrough.ts";
-import { errorOf, textOf } from "../support/failure.ts";
+import { getError, readText } from "../support/failure.ts";
 import { openPreset } from "./_open.ts";
 
 test("the table holds every preset under its own name", async () => {
@@ -30,7 +30,7 @@ describe.each([
     expect(names).toEqual(expect.arrayContaining(["audit", "validate", "timeout"]));
   });
 
-  test("can be opened twice, and the two share nothing", async () => {
+  test("can be opened twice, independently", async () => {
     const [first, second] = [await openPreset(preset), await openPreset(preset)];
     await first.gateway.run({ tool: "demo:add", args: { a: 1, b: 2 } });
     await first.gateway.catalog.remove("demo");
@@ -41,15 +41,15 @@ describe.each([
     expect((await second.gateway.run({ tool: "demo:add", args: { a: 1, b: 2 } })).ok).toBe(true);
   });
 
-  test("cannot be changed by whoever holds it", () => {
+  test("is read-only", () => {
     expect(Object.isFrozen(preset)).toBe(true);
   });
 });
 
-test("a preset whose plugin for searching was taken out says what is missing, when it is needed", async () => {
+test("a preset without its search plugin names the missing plugin when it is needed", async () => {
   const opened = await createGateway({ preset: { ...anygpt, plugins: [] } });
   const call = await opened.run({ tool: "anygpt:search_tools", args: { query: "x" } });
-  expect(errorOf(call)).toMatchObject({
+  expect(getError(call)).toMatchObject({
     code: "PLUGIN_INVALID",
     message: expect.stringContaining(`"search"`),
   });
@@ -75,8 +75,8 @@ describe("passthrough", () => {
 
   test("records and checks their calls", async () => {
     const { gateway: opened, records } = await openPreset(passthrough);
-    expect(textOf(await opened.run({ tool: "demo:add", args: { a: 2, b: 3 } }))).toBe("5");
-    expect(errorOf(await opened.run({ tool: "demo:add", args: { a: 2 } })).code).toBe("INVALID_ARGUMENTS");
+    expect(readText(await opened.run({ tool: "demo:add", args: { a: 2, b: 3 } }))).toBe("5");
+    expect(getError(await opened.run({ tool: "demo:add", args: { a: 2 } })).code).toBe("INVALID_ARGUMENTS");
     expect(records.map(({ outcome }) => outcome)).toEqual(["ok", "INVALID_ARGUMENTS"]);
   });
 });

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { closeSync, openSync } from "node:fs";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { childrenOf, descriptorsOf, processesOf, residentOf } from "../bench/_soak/processes.ts";
+import { countDescriptors, listChildren, listProcesses, readResident } from "../bench/_soak/processes.ts";
 
 describe.skipIf(process.platform !== "linux")("what a soak counts of a process", () => {
   test("finds what bears a word until it has ended, and whose child it is", async () => {
@@ -15,21 +15,21 @@ describe.skipIf(process.platform !== "linux")("what a soak counts of a process",
       name: "north",
       isDead: false,
     });
-    await expect.poll(() => processesOf(word), { timeout: 10_000 }).toContainEqual(expected);
-    expect(childrenOf(process.pid).map(({ pid }) => pid)).toContain(child.pid);
+    await expect.poll(() => listProcesses(word), { timeout: 10_000 }).toContainEqual(expected);
+    expect(listChildren(process.pid).map(({ pid }) => pid)).toContain(child.pid);
     child.kill("SIGKILL");
-    await expect.poll(() => processesOf(word), { timeout: 10_000 }).toEqual([]);
+    await expect.poll(() => listProcesses(word), { timeout: 10_000 }).toEqual([]);
   });
 
   test("is one more descriptor for each file that is left open", () => {
-    const before = descriptorsOf(process.pid);
+    const before = countDescriptors(process.pid);
     const open = Array.from({ length: 20 }, () => openSync("/dev/null", "r"));
-    expect(descriptorsOf(process.pid) - before).toBeGreaterThanOrEqual(20);
+    expect(countDescriptors(process.pid) - before).toBeGreaterThanOrEqual(20);
     for (const file of open) closeSync(file);
   });
 
   test("is its memory, and none of one that is gone", () => {
-    expect(residentOf(process.pid)).toBeGreaterThan(10_000_000);
-    expect(residentOf(2 ** 30)).toBeNaN();
+    expect(readResident(process.pid)).toBeGreaterThan(10_000_000);
+    expect(readResident(2 ** 30)).toBeNaN();
   });
 });

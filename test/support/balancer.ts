@@ -20,7 +20,7 @@ const FALL = 2;
 const CHECK_MS = 100;
 
 /**
- * Stands before replicas until the test is over. What was sent to one is sent to no other, since nobody knows what was
+ * Stands before replicas until the test is over. A request that was sent to one is sent to no other, since it is unknown what was
  * done; its client is answered 502 where no answer comes.
  */
 export async function balancer(origins: readonly string[]): Promise<Balancer> {

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { expect, onTestFinished } from "vitest";
 
-/** Where Debian has it. */
+/** The path on Debian. */
 const program = "/usr/bin/chromium";
 /** Not kept in the repository, but kept of a run in CI. */
 const pictures = fileURLToPath(new URL("../../coverage/screenshots/", import.meta.url));
@@ -12,7 +12,7 @@ const pictures = fileURLToPath(new URL("../../coverage/screenshots/", import.met
 /** Whether there is a browser to test in. */
 export const hasChromium: boolean = existsSync(program);
 
-/** Starts a browser that has a new and empty profile, and talks to nobody by itself. */
+/** Starts a browser that has a new and empty profile, and sends no requests by itself. */
 export function startBrowser(): Promise<Browser> {
   return chromium.launch({
     executablePath: program,

@@ -1,7 +1,8 @@
 import { toJsonSchema } from "@valibot/to-json-schema";
 import type * as v from "valibot";
 import { limitsSchema } from "../../core/config.ts";
-import { isPluginFactory } from "../../core/plugin.ts";
+import { type ErrorKind, errorKinds } from "../../core/errors.ts";
+import { isPluginFactory, type Plugin } from "../../core/plugin.ts";
 import {
   listOptions,
   listUndescribed,
@@ -9,15 +10,22 @@ import {
   renderDocComment,
   renderType,
 } from "../../plugins/cli/option-list.ts";
+import { usageError } from "../../plugins/lib/terminal/output.ts";
 import { presets } from "../../presets/mod.ts";
 import { packageModules } from "./source-graph.ts";
 
-/** What the generated files say of a plugin. */
+/** The facts about a plugin in the generated files. */
 export interface PluginFacts {
   readonly name: string;
   readonly options: v.GenericSchema;
   readonly keys: readonly string[];
-  readonly takesText: boolean;
+  readonly takesString: boolean;
+  readonly errors: Readonly<Record<string, ErrorKind>>;
+}
+
+/** An error kind with the part of the program that declares it. */
+export interface DeclaredError extends ErrorKind {
+  readonly plugin: string;
 }
 
 type JsonSchema = Record<string, unknown>;
@@ -32,14 +40,14 @@ export async function collectPlugins(root: string): Promise<PluginFacts[]> {
   );
   const factories = modules.flatMap((module) => Object.values(module).filter(isPluginFactory));
   const known = new Map<string, PluginFacts>(
-    factories.map(({ pluginName: name, options, keys, takesText }) => [
+    factories.map(({ pluginName: name, options, keys, takesString, errors }) => [
       name,
-      { name, options, keys, takesText },
+      { name, options, keys, takesString, errors },
     ]),
   );
   for (const load of Object.values(presets)) {
-    for (const { name, options, keys = [], takesText = false } of (await load()).plugins)
-      if (options && !known.has(name)) known.set(name, { name, options, keys, takesText });
+    for (const { name, options, keys = [], takesString = false, errors = {} } of (await load()).plugins)
+      if (options && !known.has(name)) known.set(name, { name, options, keys, takesString, errors });
   }
   return [...known.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
 }
@@ -103,16 +111,16 @@ function isCode(node: unknown): boolean {
 }
 
 /** A key that is the plugin's name holds all of its options, or the one of that name where it cannot hold all. */
-function toKeySchema({ name, options, takesText }: PluginFacts, key: string): JsonSchema {
+function toKeySchema({ name, options, takesString }: PluginFacts, key: string): JsonSchema {
   const all = { $ref: `#/properties/options/properties/${name}` };
   const one = { $ref: `#/properties/options/properties/${name}/properties/${key}` };
   if (name !== key) return one;
-  return isOneAllowed(options, key, takesText) ? { anyOf: [all, one] } : all;
+  return isOneAllowed(options, key, takesString) ? { anyOf: [all, one] } : all;
 }
 
-function isOneAllowed(options: v.GenericSchema, key: string, takesText: boolean): boolean {
+function isOneAllowed(options: v.GenericSchema, key: string, takesString: boolean): boolean {
   const row = listOptions(options).find((option) => option.name === key);
-  return row !== undefined && (takesText || row.type.endsWith("[]"));
+  return row !== undefined && (takesString || row.type.endsWith("[]"));
 }
 
 /** The types of options that `defineConfig` completes. */
@@ -127,7 +135,7 @@ export function toConfigTypes(plugins: readonly PluginFacts[]): string {
     plugin.keys.map((key) => {
       const all = `BuiltinOptions[${JSON.stringify(plugin.name)}]`;
       const one = `NonNullable<${all}>[${JSON.stringify(key)}]`;
-      const both = isOneAllowed(plugin.options, key, plugin.takesText) ? `${all} | ${one}` : all;
+      const both = isOneAllowed(plugin.options, key, plugin.takesString) ? `${all} | ${one}` : all;
       const entry = Object.entries(
         (plugin.options as { entries?: Record<string, v.GenericSchema> }).entries ?? {},
       ).find(([name]) => name === key && name !== plugin.name)?.[1];
@@ -188,6 +196,45 @@ function code(text: string): string {
 
 function cell(text: string): string {
   return text.replaceAll("|", "\\|").replaceAll("\n", " ");
+}
+
+/** Lists the error kinds of the core, the plugins and the commands, sorted by code. */
+export async function collectErrors(root: string, plugins: readonly PluginFacts[]): Promise<DeclaredError[]> {
+  const usage = usageError("").kind;
+  const tables: readonly Pick<Plugin, "name" | "errors">[] = [
+    { name: "core", errors: errorKinds },
+    ...plugins,
+    ...(await createServePlugin(root)),
+    { name: "cli", errors: { [usage.code]: usage } },
+  ];
+  return tables
+    .flatMap(({ name, errors = {} }) => Object.values(errors).map((kind) => ({ ...kind, plugin: name })))
+    .sort((a, b) => (a.code < b.code ? -1 : 1));
+}
+
+/** Creates the plugin `serve`, if it is not deleted. It needs a view, so no module exports a factory of it. */
+async function createServePlugin(root: string): Promise<Plugin[]> {
+  const file = packageModules(root).get("toolpipe/plugins/serve");
+  if (file === undefined) return [];
+  const { createView, servePlugin } = await import(new URL(`../../${file}`, import.meta.url).href);
+  return [servePlugin(createView())];
+}
+
+/** The page that documents every error code. */
+export function toErrorsPage(errors: readonly DeclaredError[]): string {
+  const lines = errors.map(
+    ({ code: name, plugin, spec, rpc, exit, retry, description = "" }) =>
+      `| \`${name}\` | ${plugin} | \`${spec}\` | ${rpc} | ${exit} | ${retry ? "yes" : "no"} | ${cell(description)} |\n`,
+  );
+  return `# Errors
+
+<!-- Generated from the error kinds of core and plugins: npx vitest run test/core/config-schema.test.ts -u -->
+
+Every failure has a code. Agents and \`--json\` output get the name of the specification, JSON-RPC clients the number, and a command ends with the exit code. Retry: whether the same request may succeed later. A plugin of your own declares its codes in \`errors\`, with \`defineError\`.
+
+| code | plugin | specification | JSON-RPC | exit | retry | meaning |
+|---|---|---|---|---|---|---|
+${lines.join("")}`;
 }
 
 /** Options and fields of options that have no description. */

@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import { GatewayError, type SettledCall } from "../../core/mod.ts";
 
 /** The error that a promise is rejected with, which must be a `GatewayError`. */
-export async function failureOf(promise: Promise<unknown>): Promise<GatewayError> {
+export async function catchFailure(promise: Promise<unknown>): Promise<GatewayError> {
   const thrown = await promise.then(
     () => undefined,
     (reason: unknown) => reason,
@@ -12,19 +12,19 @@ export async function failureOf(promise: Promise<unknown>): Promise<GatewayError
 }
 
 /** The text of a call that went well. */
-export function textOf(call: SettledCall): string {
+export function readText(call: SettledCall): string {
   if (!call.ok) throw call.error;
   expect(call.result.content).toHaveLength(1);
   return String(call.result.content[0]?.["text"]);
 }
 
 /** The JSON that a meta-tool answered with. */
-export function jsonOf(call: SettledCall): unknown {
-  return JSON.parse(textOf(call));
+export function parseJson(call: SettledCall): unknown {
+  return JSON.parse(readText(call));
 }
 
 /** The error of a call that failed. */
-export function errorOf(call: SettledCall): GatewayError {
+export function getError(call: SettledCall): GatewayError {
   if (call.ok) throw new Error("The call was expected to fail.");
   return call.error;
 }

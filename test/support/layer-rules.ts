@@ -1,14 +1,14 @@
-import { findCycles, type SourceFile, unitEdges, unitOf } from "./source-graph.ts";
+import { findCycles, findUnit, type SourceFile, unitEdges } from "./source-graph.ts";
 
 /** Each rule of the layers by name, with the lines that break it. */
 export type Offences = Readonly<Record<string, readonly string[]>>;
 
-/** Names that many files export because a contract says so. */
+/** Names that many files export because a contract requires them. */
 const CONTRACT_NAMES: ReadonlySet<string> = new Set(["command", "commands"]);
 const SMALL_FILE_LINES = 20;
 /** Composition roots: they put plugins together. */
 const ROOTS = /^(presets\/|plugins\/cli\/|playground\/)/;
-/** What a composition root may import of a plugin. A plugin that is one file is its own entry. */
+/** Files of a plugin that a composition root may import. A plugin that is one file is its own entry. */
 const ENTRY = /^plugins\/([^/]+\.ts|[^/]+\/mod\.ts|[^/]+\/commands\/mod\.ts)$/;
 
 /** Checks all source files against the rules of the layers. */
@@ -31,7 +31,7 @@ export function findOffences(files: readonly SourceFile[]): Offences {
         isPlugin(from) &&
         /^plugins\//.test(to) &&
         !/^plugins\/(lib|cli)\//.test(to) &&
-        unitOf(from) !== unitOf(to),
+        findUnit(from) !== findUnit(to),
     ),
     "a plugin imports no composition root": list(({ from, to }) => isPlugin(from) && ROOTS.test(to)),
     "a composition root imports plugins by mod.ts and commands/mod.ts": list(
@@ -39,7 +39,7 @@ export function findOffences(files: readonly SourceFile[]): Offences {
         ROOTS.test(from) &&
         /^plugins\//.test(to) &&
         !to.startsWith("plugins/lib/") &&
-        unitOf(from) !== unitOf(to) &&
+        findUnit(from) !== findUnit(to) &&
         !ENTRY.test(to),
     ),
     "commands/mod.ts imports types and has literal import()s": [

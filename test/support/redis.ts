@@ -53,7 +53,7 @@ export async function startRedis(...settings: readonly string[]): Promise<TestRe
         },
       };
     }
-    // Somebody else may have taken the port meanwhile.
+    // Another process may have taken the port meanwhile.
     if (tries === 5) throw new Error("Redis did not start.");
   }
 }
@@ -67,7 +67,7 @@ function isReady(child: ChildProcess, ended: Promise<void>): Promise<boolean> {
   });
 }
 
-/** A port that nobody listens on. */
+/** A port on which nothing listens. */
 export function freePort(): Promise<number> {
   return new Promise((resolve) => {
     const server = createServer().listen(0, "127.0.0.1", () => {

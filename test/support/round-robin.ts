@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, request, type ServerResponse } from
 import type { AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
 
-/** What stands before replicas: it sends each request to the next one, and to another where one takes no connections. */
+/** A load balancer: sends each request to the next replica, and to another where one takes no connections. */
 export async function roundRobin(origins: readonly string[]): Promise<string> {
   let turn = 0;
   const server = createServer((incoming, response) => pass(incoming, response, origins.length));
@@ -25,7 +25,7 @@ export async function roundRobin(origins: readonly string[]): Promise<string> {
     outgoing.once("socket", (socket) => {
       socket.once("connect", () => {
         isConnected = true;
-        // Not before: what was sent to nobody can be sent to somebody else.
+        // Not before: a request that reached no replica can be sent to another.
         incoming.pipe(outgoing);
       });
     });

@@ -3,9 +3,9 @@ import { existsSync } from "node:fs";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { vi } from "vitest";
-import { anygpt, main, toolpipe } from "../../plugins/cli/mod.ts";
+import { anygptProgram, main, toolpipeProgram } from "../../plugins/cli/mod.ts";
 
-/** What a command left behind. */
+/** The outcome of a command. */
 export interface Finished {
   readonly code: number | null;
   readonly stdout: string;
@@ -59,7 +59,7 @@ export async function runMain(args: readonly string[], bin: Bin = "toolpipe"): P
     }),
   );
   try {
-    const code = await main(bin === "anygpt" ? anygpt : toolpipe, [...args]);
+    const code = await main(bin === "anygpt" ? anygptProgram : toolpipeProgram, [...args]);
     return { code, ...written };
   } finally {
     for (const spy of spies) spy.mockRestore();

@@ -119,7 +119,7 @@ export function readSource(path: string, text: string, names: ReadonlyMap<string
  * The unit that a file belongs to: `core`, `core/services`, `plugins/retry` (a folder or a single file),
  * `presets/anygpt/mod`, `playground`.
  */
-export function unitOf(path: string): string {
+export function findUnit(path: string): string {
   const [layer = "", name = "", ...rest] = path.split("/");
   if (layer === "playground") return layer;
   if (layer === "core" && rest.length === 0) return layer;
@@ -156,11 +156,12 @@ function reachable(from: string, edges: ReadonlyMap<string, ReadonlySet<string>>
 export function unitEdges(files: readonly SourceFile[]): Map<string, Set<string>> {
   const edges = new Map<string, Set<string>>();
   for (const { path, imports } of files) {
-    const from = unitOf(path);
+    const from = findUnit(path);
     if (from === "core") continue;
     const targets = edges.get(from) ?? new Set();
     edges.set(from, targets);
-    for (const { to } of imports) if (unitOf(to) !== from && unitOf(to) !== "core") targets.add(unitOf(to));
+    for (const { to } of imports)
+      if (findUnit(to) !== from && findUnit(to) !== "core") targets.add(findUnit(to));
   }
   return edges;
 }

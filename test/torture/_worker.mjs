@@ -1,5 +1,5 @@
 // A process of its own that charges under keys until it is killed: node _worker.mjs <folder> <round> [redis://…].
-// Says what it was answered: the key, how it went and the call, one a line.
+// Prints each answer: the key, the outcome and the call, one a line.
 import { appendFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
@@ -35,7 +35,7 @@ const gateway = await createGateway({
 await say("ready");
 const lane = async (name) => {
   for (let number = 0; ; number++) {
-    // Those of the rounds before too: whoever was killed then has left some of them in the middle.
+    // Keys of earlier rounds too: a process that was killed then has left some of them unfinished.
     for (const back of [0, 1, 2]) {
       const key = `round-${Number(round) - back}-${name}-${number}`;
       const call = await gateway.run({
@@ -55,7 +55,7 @@ function load(path) {
   return import(new URL("Deno" in globalThis ? `../../${path}` : built, import.meta.url).href);
 }
 
-/** Says something, and returns once it has been said. */
+/** Prints a line, and returns once it is written. */
 function say(line) {
   return new Promise((resolve) => process.stdout.write(`${line}\n`, resolve));
 }

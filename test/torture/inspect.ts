@@ -3,12 +3,12 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { verifyAudit } from "../../plugins/audit/mod.ts";
 
-/** What was found after processes were killed. */
+/** Findings after processes were killed. */
 export interface Findings {
-  /** Calls that somebody was told the end of. */
+  /** Calls whose outcome was reported. */
   readonly answered: number;
   readonly effects: number;
-  /** Calls of which nobody knew how they ended, and was told so. */
+  /** Calls that were reported as unknown. */
   readonly unknown: number;
   /** Effects that happened again under the same key. */
   readonly duplicates: number;
@@ -18,7 +18,7 @@ export interface Findings {
   readonly lostRecords: number;
   /** Files of the audit that are not as they were written. */
   readonly brokenFiles: number;
-  /** Answers that nobody should get. */
+  /** Answers that no caller should get. */
   readonly oddAnswers: readonly string[];
 }
 
@@ -29,10 +29,10 @@ const REFUSED: readonly unknown[] = ["STATE_UNAVAILABLE"];
 /** Compares what processes said with what they left in a folder. */
 export async function inspect(folder: string, said: readonly string[]): Promise<Findings> {
   const effects = new Map<string, number>();
-  for (const key of linesOf(await readFile(join(folder, "ledger"), "utf8"))) {
+  for (const key of readLines(await readFile(join(folder, "ledger"), "utf8"))) {
     effects.set(key, (effects.get(key) ?? 0) + 1);
   }
-  const { events, brokenFiles } = await auditIn(join(folder, "audit"));
+  const { events, brokenFiles } = await readAudit(join(folder, "audit"));
   // The last line of a process may have been cut off.
   const answers = said.map((line) => line.split(" ")).filter(([, , id]) => id?.length === 36);
   const done = answers.filter(([, how]) => DONE.includes(how));
@@ -50,18 +50,18 @@ export async function inspect(folder: string, said: readonly string[]): Promise<
   };
 }
 
-/** What is executed is recorded before and after; what is answered without that, after. */
+/** Executed calls are recorded before and after; calls answered without execution, after. */
 function isRecorded(events: readonly string[] = [], isExecuted: boolean): boolean {
   return isExecuted ? events.join() === "intent,outcome" : events.length > 0;
 }
 
-async function auditIn(folder: string): Promise<{ events: Map<string, string[]>; brokenFiles: number }> {
+async function readAudit(folder: string): Promise<{ events: Map<string, string[]>; brokenFiles: number }> {
   const events = new Map<string, string[]>();
   if (!existsSync(folder)) return { events, brokenFiles: 0 };
   const names = await readdir(folder, { recursive: true });
   const files = names.filter((name) => name.endsWith(".jsonl")).map((name) => join(folder, name));
   for (const file of files) {
-    for (const line of linesOf(await readFile(file, "utf8"))) {
+    for (const line of readLines(await readFile(file, "utf8"))) {
       const record = parsed(line);
       if (record) events.set(record.request_id, [...(events.get(record.request_id) ?? []), record.event]);
     }
@@ -74,11 +74,11 @@ function parsed(line: string): { readonly event: string; readonly request_id: st
   try {
     return JSON.parse(line);
   } catch {
-    // It was never finished, and nobody was told that it was.
+    // It was never finished, and no caller was told that it was.
     return undefined;
   }
 }
 
-function linesOf(text: string): string[] {
+function readLines(text: string): string[] {
   return text.split("\n").filter(Boolean);
 }

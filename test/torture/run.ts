@@ -9,14 +9,14 @@ import { torture } from "./torture.ts";
 const columns: readonly (readonly [name: string, of: (found: Findings) => number])[] = [
   ["answers", (found) => found.answered],
   ["effects", (found) => found.effects],
-  ["told that nobody knows", (found) => found.unknown],
+  ["told that the outcome is unknown", (found) => found.unknown],
   ["duplicates", (found) => found.duplicates],
   ["lost effects", (found) => found.lostEffects],
   ["lost records", (found) => found.lostRecords],
   ["broken files", (found) => found.brokenFiles],
   ["odd answers", (found) => found.oddAnswers.length],
 ];
-const faultsOf = (found: Findings): number => columns.slice(3).reduce((sum, [, of]) => sum + of(found), 0);
+const countFaults = (found: Findings): number => columns.slice(3).reduce((sum, [, of]) => sum + of(found), 0);
 
 const [given = "1000", ...wanted] = process.argv.slice(2);
 const trials = Number(given);
@@ -42,9 +42,9 @@ for (const store of stores) {
   });
   if (process.stderr.isTTY) process.stderr.write("\r\x1b[K");
   rows.push([store, String(trials), ...columns.map(([, of]) => String(of(found)))]);
-  if (faultsOf(found) > 0) process.exitCode = 1;
+  if (countFaults(found) > 0) process.exitCode = 1;
   else await rm(folder, { recursive: true, force: true });
-  if (faultsOf(found) > 0) process.stderr.write(`What was left is in ${folder}.\n`);
+  if (countFaults(found) > 0) process.stderr.write(`What was left is in ${folder}.\n`);
 }
 const head = ["store", "kills", ...columns.map(([name]) => name)];
 for (const row of [head, head.map(() => "---"), ...rows]) process.stdout.write(`| ${row.join(" | ")} |\n`);

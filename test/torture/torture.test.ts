@@ -9,7 +9,7 @@ const KILLS = 16;
 const none = { duplicates: 0, lostEffects: 0, lostRecords: 0, brokenFiles: 0, oddAnswers: [] };
 
 describe("processes that are killed at any moment", { timeout: 240_000 }, () => {
-  test("do nothing twice, and lose nothing that anybody was told of, with their state in files", async () => {
+  test("run nothing twice and lose no confirmed call, with their state in files", async () => {
     const folder = join(await temporaryFolder(), "trials");
     const found = await torture({ store: "file", trials: KILLS, folder });
     expect(found).toMatchObject(none);
@@ -17,7 +17,7 @@ describe("processes that are killed at any moment", { timeout: 240_000 }, () => 
   });
 
   test.skipIf(!hasRedis)(
-    "do nothing twice, and lose nothing that anybody was told of, with their state in a Redis that is killed too (needs Redis)",
+    "run nothing twice and lose no confirmed call, with their state in a Redis that is killed too (needs Redis)",
     async () => {
       const folder = join(await temporaryFolder(), "trials");
       const found = await torture({ store: "redis", trials: KILLS, folder, killRedisEvery: 4 });

@@ -21,7 +21,7 @@ export interface TortureOptions {
   readonly onTrial?: (done: number) => void;
 }
 
-/** A process is killed a moment after it has said so many lines, so that it gets as far on a slow machine as on a fast one. */
+/** A process is killed a moment after it has printed this many lines, so that it gets as far on a slow machine as on a fast one. */
 const MAX_LINES = 12;
 const MOMENT_MS = 12;
 
@@ -59,7 +59,7 @@ export async function torture(options: TortureOptions): Promise<Findings> {
   return inspect(folder, said);
 }
 
-/** What Redis has to be told so that it loses nothing that it has said is done. */
+/** Options of Redis with which it loses no confirmed write. */
 function lasting(folder: string): string[] {
   return ["--dir", folder, "--appendonly", "yes", "--appendfsync", "always"];
 }

@@ -9,19 +9,18 @@ import {
   defineCommand,
 } from "../../../core/services/command.ts";
 import { hashFile } from "../../lib/hash.ts";
-import { toolsOf } from "../../lib/servers.ts";
+import { askableServers, askServers, checkServer, listServerTools } from "../../lib/servers.ts";
 import {
+  type DefinitionSummary,
   describeDefinition,
-  describeTools,
-  type ShownDefinition,
-  shownDefinition,
+  describeToolLines,
+  summarizeDefinition,
 } from "../../lib/terminal/definition.ts";
-import { counted, output, shownLine, shownPath, usageError } from "../../lib/terminal/output.ts";
-import { askableServers, askServers, checkServer } from "../../lib/terminal/servers.ts";
+import { formatCount, formatPath, output, toTerminalLine, usageError } from "../../lib/terminal/output.ts";
 
 /** The details of an approval, by its kind. */
-type Details = ShownDefinition & {
-  readonly tools: Parameters<typeof describeTools>[0];
+type Details = DefinitionSummary & {
+  readonly tools: Parameters<typeof describeToolLines>[0];
   readonly folder: string;
   /** Once it is approved: tools that still wait, the config it was added to, and the one in use if that differs. */
   readonly left: number;
@@ -55,7 +54,7 @@ export const approve: Command = defineCommand({
         return output(given.json, { approved: names }, () => `✓ Approved ${names.join(", ")}\n`);
       }
       if (first?.kind === "capabilities") return reportAdded(context, given, first);
-      const definition = shownDefinition(projectServer(gateway, id));
+      const definition = summarizeDefinition(projectServer(gateway, id));
       const { enabledCount: _enabled, ...outcome } = await tryServer(gateway, id);
       output(
         given.json,
@@ -78,7 +77,7 @@ async function approveFile(context: CommandContext, given: string, json: boolean
   output(json, { approved: file }, () => `✓ Approved ${file} as it is now\n`);
 }
 
-/** Approves what waits under an id; nothing where nothing does, unless the id is that of a tool. */
+/** Approves pending items of an id; none if nothing is pending. Throws for a tool that is not. */
 async function decide(
   gateway: Gateway,
   id: string,
@@ -98,7 +97,7 @@ async function decide(
 }
 
 /** Returns the definition of a server that needs approval, whether it has been approved or not. */
-function projectServer(gateway: Gateway, server: string): Parameters<typeof shownDefinition>[0] {
+function projectServer(gateway: Gateway, server: string): Parameters<typeof summarizeDefinition>[0] {
   checkServer(gateway, server);
   const config = gateway.services.servers?.status(server)?.config;
   if (config?.origin.scope === "project" && gateway.services.approvals) return config;
@@ -120,13 +119,13 @@ async function reportAdded(
   output(given.json, { approved: item.id, tools: names, ...outcome }, () =>
     [
       `✓ Approved ${describeDefinition(definition)}`,
-      ...describeTools(tools),
+      ...describeToolLines(tools),
       describeOutcome(outcome),
-      ...(left > 0 ? [`  ${counted(left, "tool")} of it still to be approved.`] : []),
-      `  Its definition is in ${shownPath(config)}, its files are in ${relative(process.cwd(), folder) || "."}`,
+      ...(left > 0 ? [`  ${formatCount(left, "tool")} of it still to be approved.`] : []),
+      `  Its definition is in ${formatPath(config)}, its files are in ${relative(process.cwd(), folder) || "."}`,
       ...(configInUse === undefined
         ? []
-        : [`  In this folder, another config is used: ${shownPath(configInUse)}`]),
+        : [`  In this folder, another config is used: ${formatPath(configInUse)}`]),
       "",
     ].join("\n"),
   );
@@ -136,17 +135,17 @@ interface Outcome {
   readonly status: string;
   readonly reason: string;
   readonly toolCount: number;
-  /** How many of them can be called. */
+  /** Number of tools that can be called. */
   readonly enabledCount: number;
 }
 
-/** Connects to a server that was approved: now is when a person wants to know that it works. */
+/** Connects to an approved server, so that the user learns at once whether it works. */
 async function tryServer(gateway: Gateway, server: string): Promise<Outcome> {
   const { servers } = gateway.services;
   await servers?.recheck(server);
   await askServers(gateway, askableServers(gateway, server));
   const { status = "error", reason = "It is gone." } = servers?.status(server) ?? {};
-  const tools = toolsOf(gateway, server);
+  const tools = listServerTools(gateway, server);
   const enabledCount = tools.filter(({ enabled }) => enabled).length;
   return { status, reason, toolCount: tools.length, enabledCount };
 }
@@ -154,7 +153,7 @@ async function tryServer(gateway: Gateway, server: string): Promise<Outcome> {
 function describeOutcome({ status, reason, toolCount, enabledCount = toolCount }: Partial<Outcome>): string {
   if (status !== "connected") return `  It cannot be used yet: ${reason}`;
   const held = enabledCount === toolCount ? "" : `, of which ${enabledCount} can be called`;
-  return `  It has ${counted(toolCount ?? 0, "tool")}${held}.`;
+  return `  It has ${formatCount(toolCount ?? 0, "tool")}${held}.`;
 }
 
 function toJson(items: readonly PendingApproval[]): object {
@@ -171,9 +170,11 @@ function toJson(items: readonly PendingApproval[]): object {
 function describePending(items: readonly PendingApproval[]): string {
   if (items.length === 0) return "Nothing waits for approval.\n";
   const blocks = items.map(({ id, reason, details }) => {
-    if (!details) return `${shownLine(id)}\n  ${reason}`;
+    if (!details) return `${toTerminalLine(id)}\n  ${reason}`;
     const { tools, ...definition } = details as unknown as Details;
-    return [describeDefinition(definition), ...(tools ? describeTools(tools) : []), `  ${reason}`].join("\n");
+    return [describeDefinition(definition), ...(tools ? describeToolLines(tools) : []), `  ${reason}`].join(
+      "\n",
+    );
   });
   return `${blocks.join("\n\n")}\n`;
 }

@@ -7,15 +7,15 @@ export const auditCommands: CommandTable = {
     commands: {
       tail: {
         description: "Show the last records",
-        load: () => import("./tail.ts").then((module) => module.tail),
+        load: async () => (await import("./tail.ts")).command,
       },
       verify: {
         description: "Check that no record was changed, removed or moved; exit code 1 if one was",
-        load: () => import("./verify.ts").then((module) => module.verify),
+        load: async () => (await import("./verify.ts")).command,
       },
       export: {
         description: "Print all records, file by file: one JSON object a line, or CSV",
-        load: () => import("./export.ts").then((module) => module.exportAudit),
+        load: async () => (await import("./export.ts")).command,
       },
     },
   },

@@ -1,58 +1,68 @@
 import { GatewayError } from "../../../core/errors.ts";
 import { isJsonObject, type JsonObject } from "../../../core/mod.ts";
 import type { ServerConfig } from "../../../core/services/sources.ts";
+import type { Change, OwnConfig } from "../../lib/config-file/changes.ts";
 import { editFile, type MapEdit } from "../../lib/config-file/edit-json.ts";
-import { type Change, hashOf } from "../../lib/config-file/journal.ts";
-import type { OwnConfig } from "../../lib/config-file/own-config.ts";
-import { readState } from "../../lib/files.ts";
-import { shownDefinition } from "../../lib/terminal/definition.ts";
-import { whyUntouchable } from "./client-files.ts";
-import { isJsonFile, pasteFor } from "./client-forms.ts";
-import { type Launch, serveWith } from "./launch.ts";
+import { readFileState } from "../../lib/files.ts";
+import { sha256Hex } from "../../lib/hash.ts";
+import { summarizeDefinition } from "../../lib/terminal/definition.ts";
+import { explainUntouchable } from "./client-files.ts";
+import { addServeArgs, isJsonFile, type Launch, renderPaste } from "./client-forms.ts";
 import type { ClientPlan } from "./plan.ts";
 
-/** What is to be done for one client: a change of its file, or what a person does in it. */
+/** Change of the file of one client, by us or by the user. */
 export interface Step {
   readonly plan: ClientPlan;
   readonly change?: Change;
-  /** Why the file is not changed by us, and what to write there. */
+  /** Reason why the user has to edit the file, and the entry to paste. */
   readonly byHand?: { readonly reason: string; readonly paste: string };
 }
 
-/** The entries that come into our own config. */
-export function addedBy(plans: readonly ClientPlan[], own: OwnConfig): Readonly<Record<string, JsonObject>> {
+/** Collects the entries that are added to our own config. */
+export function collectAdded(
+  plans: readonly ClientPlan[],
+  own: OwnConfig,
+): Readonly<Record<string, JsonObject>> {
   const all = plans.flatMap(({ moves }) => moves.map(({ as, entry }) => [as, entry] as const));
   return Object.fromEntries(all.filter(([name]) => !Object.hasOwn(own.servers, name)));
 }
 
-/** What is to be done for each client. */
-export async function stepsFor(
+/** Plans the change of each client. */
+export async function planSteps(
   plans: readonly ClientPlan[],
   own: OwnConfig,
   launch: Launch,
 ): Promise<readonly Step[]> {
   const hasServers = own.names.size > 0 || plans.some(({ moves }) => moves.length > 0);
-  return Promise.all(plans.map((plan) => stepFor(plan, own, launch, hasServers)));
+  return Promise.all(plans.map((plan) => planStep(plan, own, launch, hasServers)));
 }
 
-async function stepFor(plan: ClientPlan, own: OwnConfig, launch: Launch, hasServers: boolean): Promise<Step> {
+async function planStep(
+  plan: ClientPlan,
+  own: OwnConfig,
+  launch: Launch,
+  hasServers: boolean,
+): Promise<Step> {
   const { from, moves } = plan;
-  const put = putFor(plan, own, launch, hasServers);
+  const put = createSelfEntry(plan, own, launch, hasServers);
   if (from.broken !== undefined || (moves.length === 0 && Object.keys(put).length === 0)) return { plan };
   const byHand = (reason: string): Step => {
-    const names = new Set(moves.flatMap(({ config }) => readsOf(config)));
+    const names = new Set(moves.flatMap(({ config }) => listVariables(config)));
     return {
       plan,
-      byHand: { reason, paste: pasteFor(from.client, from.file, serveWith(own.file, launch), [...names]) },
+      byHand: {
+        reason,
+        paste: renderPaste(from.client, from.file, addServeArgs(own.file, launch), [...names]),
+      },
     };
   };
   const untouchable = isJsonFile(from.file)
-    ? whyUntouchable(from)
-    : "It is not JSON: its comments and layout would be lost.";
-  // Done by hand already: only what is served has changed.
+    ? explainUntouchable(from)
+    : "It is not JSON, and rewriting it would lose its comments and layout.";
+  // An entry that the user pasted earlier stays as it is.
   if (untouchable !== undefined) return plan.self?.isOurs ? { plan } : byHand(untouchable);
-  const before = await readState(from.target);
-  if (!before || hashOf(before.bytes) !== from.hash) throw changedMeanwhile(from.file);
+  const before = await readFileState(from.target);
+  if (!before || sha256Hex(before.bytes) !== from.hash) throw createChangedError(from.file);
   const edit: MapEdit = { key: from.form.key, remove: moves.map(({ name }) => name), put };
   try {
     const bytes = Buffer.from(await editFile(from.file, before.bytes, edit));
@@ -66,12 +76,12 @@ async function stepFor(plan: ClientPlan, own: OwnConfig, launch: Launch, hasServ
   }
 }
 
-function changedMeanwhile(file: string): GatewayError {
-  return new GatewayError("CONFIG_INVALID", `${file} has changed while it was looked at. Run this again.`);
+function createChangedError(file: string): GatewayError {
+  return new GatewayError("CONFIG_INVALID", `${file} has changed while it was read. Run the command again.`);
 }
 
-/** The entry that starts toolpipe, by its name; none where the one that is there will do. */
-function putFor(
+/** Creates the entry that starts toolpipe, by its name; an empty object if the existing one is complete. */
+function createSelfEntry(
   { from, moves, self }: ClientPlan,
   own: OwnConfig,
   launch: Launch,
@@ -82,7 +92,7 @@ function putFor(
   const before = self && map[self.name];
   const known = isJsonObject(before) && isJsonObject(before[form.envKey]) ? before[form.envKey] : {};
   const env = {
-    ...Object.assign({}, ...moves.map(({ config }) => variablesOf(config))),
+    ...Object.assign({}, ...moves.map(({ config }) => collectVariables(config))),
     ...(known as Record<string, string>),
   };
   const isComplete = Object.keys(env).length === Object.keys(known as JsonObject).length;
@@ -90,40 +100,40 @@ function putFor(
     if (isComplete || !isJsonObject(before)) return {};
     return { [self.name]: { ...before, [form.envKey]: env } };
   }
-  // One that starts toolpipe without a config would from now on find nothing to serve.
+  // An entry that starts toolpipe without a config would find no servers after the move.
   if (moves.length === 0 && !(self && hasServers)) return {};
   const isTaken = Object.hasOwn(map, "toolpipe") && !moves.some(({ name }) => name === "toolpipe");
   const name = self?.name ?? (isTaken ? "toolpipe-gateway" : "toolpipe");
-  return { [name]: form.entry(serveWith(own.file, launch), env) };
+  return { [name]: form.entry(addServeArgs(own.file, launch), env) };
 }
 
-/** Every client gives these to what it starts, and one that fills in no variables would give nonsense for them. */
-const given =
+/** Variables that every client passes on anyway. A client that expands no variables would pass the placeholder. */
+const inherited =
   /^(PATH|HOME|USER|LOGNAME|SHELL|TERM|LANG|TMPDIR|TEMP|TMP|USERPROFILE|APPDATA|LOCALAPPDATA|SYSTEMROOT)$/i;
 
-function readsOf(config: ServerConfig): readonly string[] {
-  return shownDefinition(config).reads.filter((name) => !given.test(name));
+function listVariables(config: ServerConfig): readonly string[] {
+  return summarizeDefinition(config).reads.filter((name) => !inherited.test(name));
 }
 
 /**
- * Most clients give a server the variables that its entry names and few others, and so they do with toolpipe. Each
- * variable that a server needs is passed on, in the words in which the client's own file asked for it.
+ * Collects the variables that a server needs, with the placeholders of the client's own file. Most clients pass only the
+ * variables that an entry names, so the entry of toolpipe has to name them.
  */
-export function variablesOf(config: ServerConfig): Record<string, string> {
+export function collectVariables(config: ServerConfig): Record<string, string> {
   const written = Object.values(config.connection)
     .flatMap((value) => (typeof value === "object" && value !== null ? Object.values(value) : [value]))
     .filter((value) => typeof value === "string")
     .join("\n");
   return Object.fromEntries(
-    readsOf(config).flatMap((name) => {
+    listVariables(config).flatMap((name) => {
       const forms = [
         `\\$\\{\\{\\s*(?:secrets|env)\\.${name}\\s*\\}\\}`,
         `\\$\\{(?:env:)?${name}(?::-[^{}]*)?\\}`,
         `\\{env:${name}\\}`,
         `\\$${name}\\b`,
       ];
-      const asked = new RegExp(forms.join("|")).exec(written)?.[0];
-      return asked === undefined ? [] : [[name, asked]];
+      const placeholder = new RegExp(forms.join("|")).exec(written)?.[0];
+      return placeholder === undefined ? [] : [[name, placeholder]];
     }),
   );
 }

@@ -1,12 +1,13 @@
+import { realpathSync } from "node:fs";
 import { extname } from "node:path";
+import { fileURLToPath } from "node:url";
 import type { JsonObject } from "../../../core/mod.ts";
-import type { Launch } from "./launch.ts";
 
-/** How a client writes its servers, where toolpipe becomes one of them. */
+/** Format of server entries in the file of a client. */
 export interface ClientForm {
-  /** The key of its map of servers. */
+  /** Key of the servers. */
   readonly key: string;
-  /** The key under which one of them gets variables. */
+  /** Key of the variables in an entry. */
   readonly envKey: string;
   entry(launch: Launch, env: Readonly<Record<string, string>>): JsonObject;
 }
@@ -14,19 +15,19 @@ export interface ClientForm {
 const plain: ClientForm = {
   key: "mcpServers",
   envKey: "env",
-  entry: (launch, env) => ({ ...launch, ...envOf(env) }),
+  entry: (launch, env) => ({ ...launch, ...toEnv(env) }),
 };
 
-function envOf(env: Readonly<Record<string, string>>): JsonObject {
+function toEnv(env: Readonly<Record<string, string>>): JsonObject {
   return Object.keys(env).length > 0 ? { env } : {};
 }
 
-/** Those that write a server in another way than most. */
+/** Clients with another format than most. */
 const forms: Readonly<Record<string, ClientForm>> = {
   "claude-code": { ...plain, entry: (launch, env) => ({ type: "stdio", ...plain.entry(launch, env) }) },
   copilot: {
     ...plain,
-    // Without its list of tools it would let none of them be called.
+    // Without this list, no tool could be called.
     entry: (launch, env) => ({ type: "local", ...plain.entry(launch, env), tools: ["*"] }),
   },
   vscode: {
@@ -49,22 +50,22 @@ const forms: Readonly<Record<string, ClientForm>> = {
   },
 };
 
-/** The form of a client; none for one that cannot start toolpipe. */
-export function formOf(client: string): ClientForm | undefined {
+/** Finds the format of a client; undefined for one that cannot start toolpipe. */
+export function findForm(client: string): ClientForm | undefined {
   if (client === "docker-mcp") return undefined;
   return Object.hasOwn(forms, client) ? forms[client] : plain;
 }
 
-/** Whether a file can be changed in place without touching the rest of it. */
+/** Checks if a file can be edited without changing the rest of it. */
 export function isJsonFile(file: string): boolean {
   return /^\.jsonc?$/.test(extname(file).toLowerCase());
 }
 
-/** What a person pastes into a file that toolpipe does not write, because comments and layout would be lost. */
-export function pasteFor(client: string, file: string, launch: Launch, env: readonly string[]): string {
+/** Renders the entry that the user pastes into a file, whose comments and layout toolpipe would lose. */
+export function renderPaste(client: string, file: string, launch: Launch, env: readonly string[]): string {
   const command = JSON.stringify(launch.command);
   const args = `[${launch.args.map((arg) => JSON.stringify(arg)).join(", ")}]`;
-  // A text in double quotes is the same in JSON, TOML and YAML.
+  // A string in double quotes is the same in JSON, TOML and YAML.
   const names = `[${env.map((name) => JSON.stringify(name)).join(", ")}]`;
   const lines: Readonly<Record<string, readonly string[]>> = {
     codex: [
@@ -93,5 +94,33 @@ export function pasteFor(client: string, file: string, launch: Launch, env: read
     continue: ["mcpServers:", "  - name: toolpipe", `    command: ${command}`, `    args: ${args}`],
   };
   const own = Object.hasOwn(lines, client) && !isJsonFile(file) ? lines[client] : undefined;
-  return (own ?? [`"toolpipe": ${JSON.stringify(formOf(client)?.entry(launch, {}) ?? {})}`]).join("\n");
+  return (own ?? [`"toolpipe": ${JSON.stringify(findForm(client)?.entry(launch, {}) ?? {})}`]).join("\n");
+}
+
+/** Command line of a server. */
+export interface Launch {
+  readonly command: string;
+  readonly args: readonly string[];
+}
+
+/** Returns the command line of this toolpipe: the package from the registry, or the running clone. */
+export function getLaunch(platform: NodeJS.Platform = process.platform, own: string = findOwnFile()): Launch {
+  if (/[\\/]node_modules[\\/]/.test(own)) {
+    // On Windows npx is a script, and not every client can start one.
+    return platform === "win32"
+      ? { command: "cmd", args: ["/c", "npx", "-y", "toolpipe"] }
+      : { command: "npx", args: ["-y", "toolpipe"] };
+  }
+  const isDeno = "Deno" in globalThis;
+  return { command: process.execPath, args: [...(isDeno ? ["run", "-A"] : []), own] };
+}
+
+/** Adds the arguments that serve a config. */
+export function addServeArgs(config: string, launch: Launch = getLaunch()): Launch {
+  return { command: launch.command, args: [...launch.args, "serve", "--config", config] };
+}
+
+function findOwnFile(): string {
+  const here = fileURLToPath(import.meta.url);
+  return realpathSync(fileURLToPath(new URL(`../toolpipe${extname(here)}`, import.meta.url)));
 }

@@ -1,14 +1,14 @@
 import { isDeepStrictEqual } from "node:util";
 import type { JsonObject } from "../../../core/mod.ts";
 import type { Connection, Machine, ServerConfig } from "../../../core/services/sources.ts";
-import type { OwnConfig } from "../../lib/config-file/own-config.ts";
+import type { OwnConfig } from "../../lib/config-file/changes.ts";
 import { fillConnection } from "../../lib/server-entry/expand.ts";
 import { isSelf } from "../../lib/server-entry/is-self.ts";
-import { pathFrom } from "../../lib/server-entry/machine.ts";
+import { resolvePath } from "../../lib/server-entry/machine.ts";
 import type { ClientFile } from "./client-files.ts";
 import { moveEntry } from "./entry.ts";
 
-/** A server that goes behind toolpipe. */
+/** A server that moves behind toolpipe. */
 export interface Move {
   /** Its name in the client's file. */
   readonly name: string;
@@ -18,14 +18,14 @@ export interface Move {
   readonly config: ServerConfig;
 }
 
-/** An entry of a client's file that starts toolpipe already. */
+/** Entry of a client that already starts toolpipe. */
 interface Self {
   readonly name: string;
-  /** Whether it serves the config that servers are moved to. */
+  /** Whether it serves the config that the servers move to. */
   readonly isOurs: boolean;
 }
 
-/** What would become of one file of a client. */
+/** Plan for the file of a client. */
 export interface ClientPlan {
   readonly from: ClientFile;
   readonly moves: readonly Move[];
@@ -33,13 +33,12 @@ export interface ClientPlan {
   readonly self?: Self | undefined;
 }
 
-/** Where `serve --http` and `start` are reached if nothing else is said. */
+/** Default URLs of `serve --http` and `start`. */
 const ownUrls = ["http://127.0.0.1:7007/mcp", "http://localhost:7007/mcp"];
 
 /**
- * Decides what moves. The definitions are copied into our own config, in the one form that it has for all clients,
- * and not left in a client's file or in the backup to be read from there: a person has one file to look at and to
- * change afterwards, and a backup that is in use could not be thrown away.
+ * Plans which servers move. Entries are copied into our own config, in one format for all clients, so that the user has
+ * one file to edit, and backups can be deleted.
  */
 export function planInit(
   files: readonly ClientFile[],
@@ -50,8 +49,11 @@ export function planInit(
   return files.map((from) => planFile(from, own, added, machine));
 }
 
-/** The same plan without the servers that cannot be used, by the names they would have. */
-export function without(plans: readonly ClientPlan[], failed: ReadonlyMap<string, string>): ClientPlan[] {
+/** Removes servers that failed, by their names in our config, from a plan. */
+export function removeFailed(
+  plans: readonly ClientPlan[],
+  failed: ReadonlyMap<string, string>,
+): ClientPlan[] {
   return plans.map((plan) => {
     const stays = plan.moves.flatMap(({ name, as }) => {
       const reason = failed.get(as);
@@ -78,7 +80,7 @@ function planFile(
       self ??= { name, config };
     } else {
       const moved = moveEntry(config, machine);
-      const why = moved.reason ?? whyTaken(config.name, moved.entry, own, added);
+      const why = moved.reason ?? explainTaken(config.name, moved.entry, own, added);
       if (why !== undefined || moved.entry === undefined) stays.push({ name, reason: why ?? "" });
       else {
         moves.push({ name, as: config.name, entry: moved.entry, config });
@@ -86,15 +88,15 @@ function planFile(
       }
     }
   }
-  const other = self && configOf(self.config.connection, machine);
+  const other = self && readConfigArg(self.config.connection, machine);
   if (other !== undefined && other !== own.file) {
-    const reason = `It already starts toolpipe with ${other}. To move servers there: toolpipe init --config ${other}`;
+    const reason = `The client already starts toolpipe with ${other}. To move servers there: toolpipe init --config ${other}`;
     return { from, moves: [], stays: [...moves.map(({ name }) => ({ name, reason })), ...stays] };
   }
   return { from, moves, stays, ...(self && { self: { name: self.name, isOurs: other === own.file } }) };
 }
 
-function whyTaken(
+function explainTaken(
   name: string,
   entry: JsonObject | undefined,
   own: OwnConfig,
@@ -108,11 +110,11 @@ function whyTaken(
     : `Another server of this name is, or will be, in ${own.file}.`;
 }
 
-/** The config that an entry of our own names. */
-function configOf(connection: Connection, machine: Machine): string | undefined {
+/** Reads the config file that an entry of toolpipe names. */
+function readConfigArg(connection: Connection, machine: Machine): string | undefined {
   if (connection.type !== "stdio") return undefined;
   const { args } = connection;
   const at = args.findIndex((arg) => arg === "--config" || arg.startsWith("--config="));
   const given = args[at]?.startsWith("--config=") ? args[at]?.slice("--config=".length) : args[at + 1];
-  return at < 0 || !given ? undefined : pathFrom(given, machine);
+  return at < 0 || !given ? undefined : resolvePath(given, machine);
 }

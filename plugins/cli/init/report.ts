@@ -1,68 +1,45 @@
-import type { OwnConfig } from "../../lib/config-file/own-config.ts";
-import { counted, shownLine } from "../../lib/terminal/output.ts";
-import { otherFiles } from "../anygpt-config.ts";
-import { describeSaving, thousands } from "../cost.ts";
-import { shellWord } from "../remedy.ts";
+import type { OwnConfig } from "../../lib/config-file/changes.ts";
+import { formatCount, toTerminalLine } from "../../lib/terminal/output.ts";
+import { otherFiles } from "../config-files.ts";
+import { describeSaving, formatNumber } from "../cost.ts";
+import { quoteForShell } from "../doctor/remedy.ts";
 import type { Step } from "./changes.ts";
-import type { Measured } from "./measure.ts";
 
-/** What came of it: nothing to do, shown only, shown before the question, or written. */
+/** Outcome: nothing to do, only printed, printed before the confirmation, or written. */
 export type Outcome = "nothing" | "shown" | "asked" | "written";
 
-/** One client in the report. No value of any definition is in here. */
-interface ClientReport {
-  readonly client: string;
-  readonly file: string;
-  readonly moves: readonly {
-    readonly name: string;
-    readonly tools: number | null;
-    readonly tokens: number | null;
-    /** Whether our config has it already. */
-    readonly isThere: boolean;
-  }[];
-  readonly stays: readonly { readonly name: string; readonly reason: string }[];
-  /** What its agent reads of these servers now, and what it would read. */
-  readonly tokens: number | null;
-  readonly tokensThroughToolpipe: number | null;
-  readonly changes: boolean;
-  readonly broken?: string;
-  readonly byHand?: { readonly reason: string; readonly paste: string };
+/** Token counts of servers, and the servers that failed. */
+export interface Measured {
+  readonly servers: ReadonlyMap<string, { readonly tools: number; readonly tokens: number }>;
+  readonly failed: ReadonlyMap<string, string>;
+  /** Tokens of the preset that replaces them. */
+  readonly through: number;
 }
 
-/** What `init` has to say. */
-export interface InitReport {
-  readonly config: string;
-  readonly added: readonly string[];
-  readonly clients: readonly ClientReport[];
-  /** Clients that were named and have no file here. */
-  readonly missing: readonly string[];
-}
+/** Report of one client. It holds no values of entries, which may be secrets. */
+type ClientReport = ReturnType<typeof createClientReport>;
 
-/** What is known once everything is planned. */
-export interface Known {
-  readonly steps: readonly Step[];
-  readonly added: readonly string[];
-  readonly own: OwnConfig;
-  readonly measured: Measured | undefined;
-  readonly named: readonly string[];
-}
+/** Report of `init`. */
+export type InitReport = ReturnType<typeof createInitReport>;
 
-/** Gathers what `init` has to say. */
-export function reportOn({ steps, added, own, measured, named }: Known): InitReport {
+/** Creates the report. */
+export function createInitReport(
+  steps: readonly Step[],
+  added: readonly string[],
+  own: OwnConfig,
+  measured: Measured | undefined,
+  named: readonly string[],
+) {
   const found = new Set(steps.map(({ plan }) => plan.from.client));
   return {
     config: own.file,
     added,
-    clients: steps.map((step) => clientReport(step, own, measured)),
+    clients: steps.map((step) => createClientReport(step, own, measured)),
     missing: named.filter((name) => !/[\\/.]/.test(name) && !found.has(name)),
   };
 }
 
-function clientReport(
-  { plan, change, byHand }: Step,
-  own: OwnConfig,
-  measured: Measured | undefined,
-): ClientReport {
+function createClientReport({ plan, change, byHand }: Step, own: OwnConfig, measured: Measured | undefined) {
   const { from, moves, stays } = plan;
   const rows = moves.map(({ name, as }) => {
     const cost = measured?.servers.get(as);
@@ -83,7 +60,7 @@ function clientReport(
   };
 }
 
-/** The report as text. */
+/** Formats the report for a terminal. */
 export function describeInit(report: InitReport, outcome: Outcome): string {
   const { clients, missing } = report;
   const shown = clients.filter(({ moves, stays, changes, broken, byHand }) =>
@@ -91,51 +68,51 @@ export function describeInit(report: InitReport, outcome: Outcome): string {
   );
   const blocks = [
     ...shown.map(describeClient),
-    ...missing.map((client) => `${client}\n  It has no file of servers here.`),
-    closing(report, outcome),
+    ...missing.map((client) => `${client}\n  No file of this client was found.`),
+    describeOutcome(report, outcome),
   ];
   return `${blocks.join("\n\n")}\n`;
 }
 
 function describeClient(client: ClientReport): string {
   const { moves, stays, tokens, tokensThroughToolpipe: through, byHand, broken, changes } = client;
-  const width = Math.max(0, ...[...moves, ...stays].map(({ name }) => shownLine(name).length));
-  const name = (text: string): string => shownLine(text).padEnd(Math.min(width, 30));
+  const width = Math.max(0, ...[...moves, ...stays].map(({ name }) => toTerminalLine(name).length));
+  const name = (value: string): string => toTerminalLine(value).padEnd(Math.min(width, 30));
   return [
     `${client.client} (${client.file})`,
-    ...(broken === undefined ? [] : [`  ✗ ${shownLine(broken)}`]),
+    ...(broken === undefined ? [] : [`  ✗ ${toTerminalLine(broken)}`]),
     ...moves.map(
       (move) =>
-        `  → ${byHand ? (move.isThere ? "done" : "copy") : "move"}  ${name(move.name)}${costOf(move)}`,
+        `  → ${byHand ? (move.isThere ? "done" : "copy") : "move"}  ${name(move.name)}${formatCost(move)}`,
     ),
-    ...stays.map((stay) => `  - stay  ${name(stay.name)}  ${shownLine(stay.reason)}`),
+    ...stays.map((stay) => `  - stay  ${name(stay.name)}  ${toTerminalLine(stay.reason)}`),
     ...(tokens === null || through === null ? [] : [`  About ${describeSaving(tokens, through)}.`]),
     ...(changes && moves.length === 0 ? ["  → its entry for toolpipe is brought up to date"] : []),
     ...(byHand
-      ? byHandLines(
+      ? describeByHand(
           byHand,
-          moves.map((move) => shownLine(move.name)),
+          moves.map((move) => toTerminalLine(move.name)),
         )
       : []),
   ].join("\n");
 }
 
-function costOf({ tools, tokens }: ClientReport["moves"][number]): string {
+function formatCost({ tools, tokens }: ClientReport["moves"][number]): string {
   return tools === null || tokens === null
     ? ""
-    : `  ${counted(tools, "tool").padStart(9)}  ${thousands(tokens).padStart(7)} tokens`;
+    : `  ${formatCount(tools, "tool").padStart(9)}  ${formatNumber(tokens).padStart(7)} tokens`;
 }
 
-function byHandLines(
+function describeByHand(
   { reason, paste }: { reason: string; paste: string },
   names: readonly string[],
 ): string[] {
-  const out = names.length > 0 ? `take out ${names.join(", ")}, and add` : "add";
+  const out = names.length > 0 ? `remove ${names.join(", ")} and add` : "add";
   const how = `${reason} In it, ${out}:`;
   return [`  ${how}`, "", ...paste.split("\n").map((line) => `    ${line}`)];
 }
 
-function closing({ config, added, clients }: InitReport, outcome: Outcome): string {
+function describeOutcome({ config, added, clients }: InitReport, outcome: Outcome): string {
   const isAny = clients.some(({ moves, stays }) => moves.length + stays.length > 0);
   if (outcome === "nothing") {
     if (clients.some(({ byHand }) => byHand)) return "Nothing is left for toolpipe to write.";
@@ -145,19 +122,19 @@ function closing({ config, added, clients }: InitReport, outcome: Outcome): stri
   }
   const where = `${config}, which only you can read`;
   if (outcome === "written") {
-    // Where it is not found by itself, it has to be named.
-    const more = otherFiles(process.cwd()).includes(config) ? "" : ` --config ${shellWord(config)}`;
+    // Other files are not found without --config.
+    const more = otherFiles(process.cwd()).includes(config) ? "" : ` --config ${quoteForShell(config)}`;
     return [
       `✓ Done. The servers are in ${where}. Restart your clients.`,
-      `To see how they do: toolpipe doctor${more}`,
-      "To put everything back: toolpipe init --undo",
+      `To check the servers: toolpipe doctor${more}`,
+      "To undo: toolpipe init --undo",
     ].join("\n");
   }
   const what =
     added.length > 0
-      ? `${counted(added.length, "definition")} go${added.length === 1 ? "es" : ""} to ${where}.`
+      ? `${formatCount(added.length, "definition")} go${added.length === 1 ? "es" : ""} to ${where}.`
       : "";
-  const kept = `A copy of every file is kept first: "toolpipe init --undo" puts it back.`;
-  const next = outcome === "shown" ? ["Nothing was changed. To write it: toolpipe init --yes"] : [];
+  const kept = `A copy of every file is kept: "toolpipe init --undo" restores it.`;
+  const next = outcome === "shown" ? ["Nothing was changed. To write the changes: toolpipe init --yes"] : [];
   return [...(what ? [what] : []), kept, ...next].join("\n");
 }

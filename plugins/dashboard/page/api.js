@@ -46,7 +46,7 @@ async function send(path, options = {}) {
 }
 
 /**
- * What there is to show, with the calls after a number.
+ * Reads the data of the page, with the calls after a number.
  *
  * @param {number} since
  * @returns {Promise<Overview>}

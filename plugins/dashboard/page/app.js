@@ -11,7 +11,7 @@ import { showCalls, showFigures, showLive, showPending, showServers } from "./vi
  */
 
 const EVERY_MS = 1000;
-/** A tab that nobody looks at asks less often. */
+/** A hidden tab requests data less often. */
 const HIDDEN_MS = 10_000;
 const KEEP = 1000;
 const SHOWN = 300;
@@ -112,7 +112,7 @@ async function onDecision(what, grant) {
     const { pending } = await decide(what, grant, token);
     showPending(pending, onDecision);
     toast(`${what.id} was ${grant ? "granted" : "refused"}.`);
-    // Whoever decides with the keyboard goes on with the next one.
+    // The focus moves to the next item for users of the keyboard.
     const next = document.querySelector("#pending button");
     if (next instanceof HTMLElement) next.focus();
     else byId("pause").focus();

@@ -26,7 +26,7 @@ export function clock(iso) {
 }
 
 /**
- * What a status or an outcome means for whoever looks.
+ * Rates a status or an outcome.
  *
  * @param {string} word
  * @returns {"good" | "bad" | "wait" | "idle"}

@@ -1,4 +1,4 @@
-import { chartLook, colour } from "./chart-look.js";
+import { chartLook, color } from "./chart-look.js";
 import { h } from "./dom.js";
 import { count, duration } from "./format.js";
 import uPlot from "./uplot.js";
@@ -7,7 +7,7 @@ import uPlot from "./uplot.js";
  * @typedef {import("../timeline.ts").Series} Series
  * @typedef {object} Line
  * @property {string} name
- * @property {number} series The number of its colour.
+ * @property {number} series The number of its color.
  * @property {readonly (number | null)[]} values
  * @property {boolean} [filled]
  */
@@ -43,17 +43,17 @@ export function drawSeries({ stepMs, from, calls, errors, p50, p95 }) {
       { name: "95 % within", series: 2, values: p95 },
     ],
     duration,
-    `Latency. The last 10 seconds with a call: half within ${duration(lastOf(p50))}, 95 % within ${duration(lastOf(p95))}.`,
+    `Latency. The last 10 seconds with a call: half within ${duration(findLast(p50))}, 95 % within ${duration(findLast(p95))}.`,
   );
 }
 
-/** Draws all charts again: a canvas does not know that the colours have changed. */
+/** Draws all charts again: a canvas does not know that the colors have changed. */
 export function redrawCharts() {
   for (const { draw: again } of drawn.values()) again();
 }
 
 /** @param {readonly (number | null)[]} values */
-function lastOf(values) {
+function findLast(values) {
   return values.findLast((value) => value !== null);
 }
 
@@ -87,7 +87,7 @@ function draw(id, x, lines, show, told, incrs) {
   place.replaceChildren(canvas, legend);
   const point = (/** @type {number | null | undefined} */ at) => {
     now.forEach(({ values: all }, index) => {
-      const value = at === null || at === undefined ? lastOf(all) : all[at];
+      const value = at === null || at === undefined ? findLast(all) : all[at];
       const element = values[index];
       if (element) element.textContent = value === null || value === undefined ? "–" : show(value);
     });
@@ -98,7 +98,7 @@ function draw(id, x, lines, show, told, incrs) {
     plot: undefined,
     draw() {
       entry.plot?.destroy();
-      entry.plot = new uPlot(optionsOf(canvas, now, { show, incrs }, point), data(), canvas);
+      entry.plot = new uPlot(createOptions(canvas, now, { show, incrs }, point), data(), canvas);
       point(undefined);
     },
     update(nextX, next) {
@@ -122,7 +122,7 @@ function draw(id, x, lines, show, told, incrs) {
  * @param {(at: number | null | undefined) => void} onPoint
  * @returns {uPlot.Options}
  */
-function optionsOf(place, lines, { show, incrs }, onPoint) {
+function createOptions(place, lines, { show, incrs }, onPoint) {
   const { axis, frame } = chartLook(place, HEIGHT, onPoint);
   return {
     ...frame,
@@ -150,11 +150,11 @@ function optionsOf(place, lines, { show, incrs }, onPoint) {
       {},
       ...lines.map(({ name, series, filled }) => ({
         label: name,
-        stroke: colour(place, `--series-${series}`),
+        stroke: color(place, `--series-${series}`),
         width: 2,
         spanGaps: true,
         points: { show: !filled, size: 4 },
-        ...(filled && { fill: colour(place, `--wash-${series}`) }),
+        ...(filled && { fill: color(place, `--wash-${series}`) }),
       })),
     ],
   };

@@ -11,7 +11,7 @@ import { clock, count, duration, mood, percent } from "./format.js";
 const shown = new Map();
 
 /**
- * Shows something only where it is another than before, so that nobody loses their place on the page.
+ * Replaces content only if it has changed, so that the user keeps focus and selection.
  *
  * @param {string} id
  * @param {unknown} data

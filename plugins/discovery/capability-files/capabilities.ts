@@ -1,13 +1,8 @@
-import {
-  definePlugin,
-  type Gateway,
-  GatewayError,
-  type PluginFactory,
-  type Tool,
-} from "../../../core/mod.ts";
+import { definePlugin, type Gateway, GatewayError, type Tool } from "../../../core/mod.ts";
 import type { ApprovalKind, HeldTool } from "../../../core/services/approvals.ts";
 import type { StateStore } from "../../../core/services/state.ts";
 import { createToolHasher } from "../../lib/hash.ts";
+import { CAPABILITY_EDITED } from "../errors.ts";
 import {
   CAPABILITIES,
   type CapabilityRecord,
@@ -17,7 +12,7 @@ import {
 } from "./record.ts";
 import type { ApprovalParts } from "./request-approval.ts";
 
-/** The approved tools of a server: hashes by name. */
+/** Approved tools of a server: hashes by name. */
 type Allowed = ReadonlyMap<string, string>;
 
 /** Finds the record of a server, if it has one. */
@@ -30,22 +25,23 @@ const SHARED_READ_MS = 250;
  * Holds back tools of a server that was introspected and approved, unless their definitions are the approved ones: a
  * server may define them differently later. Tools of other servers are not affected.
  */
-export const capabilities: PluginFactory<"capabilities"> = definePlugin({
+export const capabilities = definePlugin({
   name: "capabilities",
   uses: ["state", "approvals", "servers?"],
+  errors: { CAPABILITY_EDITED },
   setup(gateway) {
     const { approvals, state } = gateway.services;
-    const hashOf = createToolHasher();
+    const hashTool = createToolHasher();
     const known = new Map<string, Allowed | undefined>();
     const records = createRecordReader();
     approvals.gateTools((tool, isCalled) => {
       // Of a thousand tools of a server, only the first waits.
-      if (!isCalled && known.has(tool.server)) return whyHeld(tool, known.get(tool.server), hashOf);
+      if (!isCalled && known.has(tool.server)) return findHoldReason(tool, known.get(tool.server), hashTool);
       if (isCalled) records.forget();
       return findAllowed(gateway, tool.server, isCalled ? readCapabilityRecord : records.find).then(
         (allowed) => {
           if (!isCalled) known.set(tool.server, allowed);
-          return whyHeld(tool, allowed, hashOf);
+          return findHoldReason(tool, allowed, hashTool);
         },
       );
     });
@@ -89,7 +85,7 @@ function createRecordReader(): { readonly find: FindRecord; forget(): void } {
   };
 }
 
-/** The approved tools of a server; undefined if it was not introspected. */
+/** Finds the approved tools of a server; undefined if it was not introspected. */
 async function findAllowed(gateway: Gateway, server: string, find: FindRecord): Promise<Allowed | undefined> {
   const { state, approvals, servers } = gateway.services;
   const origin = servers?.status(server)?.config.origin;
@@ -97,7 +93,7 @@ async function findAllowed(gateway: Gateway, server: string, find: FindRecord): 
   const report = (thrown: unknown): undefined => {
     gateway.report(GatewayError.from(thrown, `The approved tools of "${server}" could not be read.`));
   };
-  // Without its record, a server counts as not introspected: it stands in the person's own config.
+  // Without its record, a server counts as not introspected: it is in the user's own config.
   const record = state && (await find(state, server).catch(report));
   const approved = record?.approved;
   // A server of the same name in another file is another one.
@@ -107,13 +103,13 @@ async function findAllowed(gateway: Gateway, server: string, find: FindRecord): 
   return new Map(status === "approved" ? approved.tools.map((tool) => [tool.name, tool.hash]) : []);
 }
 
-function whyHeld(
+function findHoldReason(
   tool: Tool,
   allowed: Allowed | undefined,
-  hashOf: (tool: Tool) => string,
+  hashTool: (tool: Tool) => string,
 ): Omit<HeldTool, "tool"> | undefined {
   if (!allowed) return undefined;
-  const hash = hashOf(tool);
+  const hash = hashTool(tool);
   if (allowed.get(tool.name) === hash) return undefined;
   const isChanged = allowed.has(tool.name);
   const what = isChanged

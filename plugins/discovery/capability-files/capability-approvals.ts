@@ -4,12 +4,12 @@ import { isDeepStrictEqual } from "node:util";
 import { type Gateway, GatewayError, type JsonObject } from "../../../core/mod.ts";
 import type { ApprovalKind, PendingApproval } from "../../../core/services/approvals.ts";
 import type { ServerConfig } from "../../../core/services/sources.ts";
+import { readOwnConfig } from "../../lib/config-file/changes.ts";
 import { editJson } from "../../lib/config-file/edit-json.ts";
-import { ownConfigFile, readOwnConfig } from "../../lib/config-file/own-config.ts";
-import { fileBehind, readState, replaceFile } from "../../lib/files.ts";
-import { thisMachine } from "../../lib/server-entry/machine.ts";
-import { normalise } from "../../lib/server-entry/normalise.ts";
-import { shownDefinition } from "../../lib/terminal/definition.ts";
+import { readFileState, replaceFile, resolveLink } from "../../lib/files.ts";
+import { getOwnConfigFile, thisMachine } from "../../lib/server-entry/machine.ts";
+import { normalizeEntry } from "../../lib/server-entry/normalize.ts";
+import { summarizeDefinition } from "../../lib/terminal/definition.ts";
 import { promote, withdraw } from "./promote.ts";
 import {
   CAPABILITIES,
@@ -48,7 +48,7 @@ export function createCapabilityApprovals(gateway: Gateway, parts: ApprovalParts
     tool: string | undefined,
     given: string | undefined,
   ): Promise<JsonObject> {
-    const config = resolve(given ?? approved?.config ?? ownConfigFile(thisMachine()));
+    const config = resolve(given ?? approved?.config ?? getOwnConfigFile(thisMachine()));
     await checkFree(config, server, approved?.config);
     const { entry, tools, folder, left } = await promote(parts, {
       server,
@@ -60,7 +60,7 @@ export function createCapabilityApprovals(gateway: Gateway, parts: ApprovalParts
     });
     const { configFile } = gateway;
     return {
-      ...shownDefinition(introspectedConfig(server, entry)),
+      ...summarizeDefinition(introspectedConfig(server, entry)),
       tools: tools.map(({ name, summary, categories }) => ({ name, summary, categories: [...categories] })),
       folder,
       left,
@@ -72,8 +72,8 @@ export function createCapabilityApprovals(gateway: Gateway, parts: ApprovalParts
 
 /** Parses the entry of an introspected server. */
 export function introspectedConfig(name: string, entry: JsonObject): ServerConfig {
-  // Not the person's own until they approve it: no token of theirs is sent to it before.
-  const { config, reason } = normalise({ name, entry }, { source: "introspect", scope: "project" });
+  // Not the user's own until it is approved: no token of the user is sent to it before.
+  const { config, reason } = normalizeEntry({ name, entry }, { source: "introspect", scope: "project" });
   if (config) return config;
   throw new GatewayError("CONFIG_INVALID", `The server "${name}" cannot be used: ${reason}.`);
 }
@@ -88,7 +88,7 @@ function toItem({ server, approved }: CapabilityRecord, pending: PendingServer):
     summary: `The server ${server} with ${tools.length} ${tools.length === 1 ? "tool" : "tools"}`,
     reason: `It was introspected, and has not been approved yet. Approve it with: toolpipe approve ${server}`,
     details: {
-      ...shownDefinition(introspectedConfig(server, entry)),
+      ...summarizeDefinition(introspectedConfig(server, entry)),
       folder,
       tools: tools.map(({ name, summary, categories }) => ({ name, summary, categories: [...categories] })),
     },
@@ -100,7 +100,7 @@ function toHash({ entry, tools }: PendingServer): string {
   return capabilitiesHash(entry, tools);
 }
 
-/** Refuses to replace a server that a person wrote into the config. */
+/** Refuses to replace a server that the user wrote into the config. */
 async function checkFree(config: string, server: string, ours: string | undefined): Promise<void> {
   const { names } = await readOwnConfig(config);
   if (!names.has(server) || ours === config) return;
@@ -133,8 +133,8 @@ async function editServers(
   given: string,
   { put = {}, remove = [] }: { readonly put?: JsonObject; readonly remove?: readonly string[] },
 ): Promise<void> {
-  const file = await fileBehind(given);
-  const before = await readState(file);
+  const file = await resolveLink(given);
+  const before = await readFileState(file);
   if (!before) return;
   const text = Buffer.from(before.bytes).toString("utf8");
   if (!Buffer.from(text).equals(before.bytes)) {

@@ -1,11 +1,11 @@
 /**
- * Tools as files: written for a person to look at, and promoted once they are approved.
+ * Writes tools to files for the user to review, and promotes them once they are approved.
  *
  * @module
  */
+export { CAPABILITY_EDITED } from "../errors.ts";
 export { capabilities } from "./capabilities.ts";
-export { fileNames, folderName } from "./file-names.ts";
-export { CAPABILITY_EDITED, type Promoted, type Promotion, promote, withdraw } from "./promote.ts";
+export { type Promoted, type Promotion, promote, withdraw } from "./promote.ts";
 export {
   CAPABILITIES,
   type CapabilityRecord,
@@ -24,7 +24,9 @@ export {
   requestApproval,
 } from "./request-approval.ts";
 export {
-  editedFiles,
+  chooseFileNames,
+  chooseFolderName,
+  findEditedFiles,
   serverFolder,
   type WriteRequest,
   type WrittenCapability,

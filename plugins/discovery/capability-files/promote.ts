@@ -1,26 +1,21 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { defineError, type ErrorKind, GatewayError, type JsonObject } from "../../../core/mod.ts";
+import { GatewayError, type JsonObject } from "../../../core/mod.ts";
 import { replaceFile } from "../../lib/files.ts";
+import { CAPABILITY_EDITED } from "../errors.ts";
 import {
   type ApprovedServer,
   CAPABILITIES,
   type CapabilityRecord,
   capabilitiesHash,
   changeRecord,
-  forgetRecord,
+  deleteRecord,
   type PendingServer,
   type PendingTool,
   readCapabilityRecord,
 } from "./record.ts";
 import { type ApprovalParts, approvedFolder } from "./request-approval.ts";
-import { editedFiles, removeWritten, serverFolder } from "./write-capabilities.ts";
-
-/** A file that waits for approval was edited, so that its content would be approved unseen. */
-export const CAPABILITY_EDITED: ErrorKind = defineError("CAPABILITY_EDITED", {
-  spec: "CONFIGURATION_ERROR",
-  exit: 4,
-});
+import { findEditedFiles, removeWritten, serverFolder } from "./write-capabilities.ts";
 
 /** Arguments of {@link promote}. */
 export interface Promotion {
@@ -43,8 +38,8 @@ export interface Promoted {
 }
 
 /**
- * Approves what waits of a server, moves its files to those that are approved, and registers it. Should this end
- * half way, all of it still waits, and can be done again.
+ * Approves the pending tools of a server, moves their files to the approved ones, and registers the server. If this
+ * fails half way, all tools are still pending, and it can be repeated.
  */
 export async function promote(
   { store, approvals }: ApprovalParts,
@@ -95,7 +90,7 @@ async function refuseEdited(
   pending: PendingServer,
   chosen: readonly PendingTool[],
 ): Promise<void> {
-  const edited = await editedFiles(server, pending.folder, chosen);
+  const edited = await findEditedFiles(server, pending.folder, chosen);
   if (edited.length === 0) return;
   const more = edited.length > 3 ? `, and ${edited.length - 3} more` : "";
   throw new GatewayError(
@@ -112,8 +107,8 @@ async function copyFiles(from: string, to: string, tools: readonly PendingTool[]
 }
 
 /**
- * Takes back what was approved of a server, and what was asked for; false if there is nothing. Its tools are held
- * back from the first step on: whatever ends this half way, nothing can be called that could not be called before.
+ * Withdraws the approval of a server and its request; false if there is none. Its tools are held
+ * back from the first step on: if this fails half way, no more tools can be called than before.
  */
 export async function withdraw(
   { store, approvals }: ApprovalParts,
@@ -129,6 +124,6 @@ export async function withdraw(
     await removeWritten(server, approved.folder, approved.tools);
   }
   if (pending) await removeWritten(server, pending.folder, pending.tools);
-  await forgetRecord(store, server);
+  await deleteRecord(store, server);
   return true;
 }

@@ -1,82 +1,71 @@
 import * as v from "valibot";
 import { GatewayError, isJsonObject, type JsonObject } from "../../../core/mod.ts";
 import { type StateStore, updateState } from "../../../core/services/state.ts";
-import { canonicalJson, sha256 } from "../../lib/hash.ts";
+import { canonicalJson, sha256Hex } from "../../lib/hash.ts";
 
 /** Kind of these approvals. */
 export const CAPABILITIES = "capabilities";
 
-/** A tool that was approved. */
-export interface ApprovedTool {
-  readonly name: string;
-  /** The hash of its definition. */
-  readonly hash: string;
-  /** Its file in the folder of its server, and the SHA-256 of what was written there. */
-  readonly file: string;
-  readonly sha256: string;
-}
-
-/** A tool that waits for approval. */
-export interface PendingTool extends ApprovedTool {
-  /** First sentence of its description. */
-  readonly summary: string;
-  readonly categories: readonly string[];
-}
-
-/** Part of a server that needs approval. */
-export interface PendingServer {
-  /** Entry of the server, as in a config. */
-  readonly entry: JsonObject;
-  /** The folder that holds the folder of its files. */
-  readonly folder: string;
-  /** When it was asked for, as an ISO date. */
-  readonly at: string;
-  readonly format: string;
-  readonly tools: readonly PendingTool[];
-}
-
-/** Approved part of a server. */
-export interface ApprovedServer {
-  readonly entry: JsonObject;
-  /** The config that it was added to. */
-  readonly config: string;
-  /** The folder that holds the folder of its files. */
-  readonly folder: string;
-  readonly tools: readonly ApprovedTool[];
-}
-
-/** Record of an introspected server. */
-export interface CapabilityRecord {
-  readonly server: string;
-  readonly pending?: PendingServer | undefined;
-  readonly approved?: ApprovedServer | undefined;
-}
-
 const entry = v.custom<JsonObject>(isJsonObject);
-const approvedTool = { name: v.string(), hash: v.string(), file: v.string(), sha256: v.string() };
+const approvedTool = v.object({
+  name: v.string(),
+  /** Hash of its definition. */
+  hash: v.string(),
+  /** Its file in the folder of its server, and the SHA-256 of the content that was written. */
+  file: v.string(),
+  sha256: v.string(),
+});
 const pendingTool = v.object({
-  ...approvedTool,
+  ...approvedTool.entries,
+  /** First sentence of its description. */
   summary: v.string(),
   categories: v.array(v.string()),
 });
-const record: v.GenericSchema<unknown, CapabilityRecord> = v.object({
+const pendingServer = v.object({
+  /** Entry of the server, as in a config. */
+  entry,
+  /** Folder that holds the folder of its files. */
+  folder: v.string(),
+  /** Time of the request, as an ISO date. */
+  at: v.string(),
+  format: v.string(),
+  tools: v.array(pendingTool),
+});
+const approvedServer = v.object({
+  entry,
+  /** Config that it was added to. */
+  config: v.string(),
+  folder: v.string(),
+  tools: v.array(approvedTool),
+});
+const record = v.object({
   server: v.string(),
-  pending: v.optional(
-    v.object({ entry, folder: v.string(), at: v.string(), format: v.string(), tools: v.array(pendingTool) }),
-  ),
-  approved: v.optional(
-    v.object({ entry, config: v.string(), folder: v.string(), tools: v.array(v.object(approvedTool)) }),
-  ),
+  pending: v.optional(pendingServer),
+  approved: v.optional(approvedServer),
 });
 
-const keyOf = (server: string): string => `${CAPABILITIES}/${JSON.stringify(server)}`;
+/** Approved tool. */
+export type ApprovedTool = v.InferOutput<typeof approvedTool>;
+/** Tool that needs approval. */
+export type PendingTool = v.InferOutput<typeof pendingTool>;
+/** Part of a server that needs approval. */
+export type PendingServer = v.InferOutput<typeof pendingServer>;
+/** Approved part of a server. */
+export type ApprovedServer = v.InferOutput<typeof approvedServer>;
+/**
+ * Definition and written files of an introspected server. The decision on it is in `services.approvals`: without that,
+ * nothing listed here as approved can be called.
+ */
+export type CapabilityRecord = v.InferOutput<typeof record>;
+
+const toKey = (server: string): string => `${CAPABILITIES}/${JSON.stringify(server)}`;
 
 /** Reads the record of a server; undefined if it was not introspected. */
 export async function readCapabilityRecord(
   store: StateStore,
   server: string,
 ): Promise<CapabilityRecord | undefined> {
-  return parse((await store.get(keyOf(server)))?.value, server);
+  return parse((await store.get(toKey(server)))?.value, server);
 }
 
 /** Lists the records of all introspected servers. */
@@ -85,23 +74,23 @@ export async function listRecords(store: StateStore): Promise<readonly Capabilit
   return entries.flatMap(({ key, value }) => {
     const found = parse(value);
     // A record under the key of another server was not written by toolpipe.
-    return found && keyOf(found.server) === key ? [found] : [];
+    return found && toKey(found.server) === key ? [found] : [];
   });
 }
 
-/** Changes what is known of a server; it is forgotten where nothing of it is left. */
+/** Changes the record of a server; an empty record is deleted. */
 export async function changeRecord(
   store: StateStore,
   server: string,
   change: (now: CapabilityRecord) => CapabilityRecord,
 ): Promise<void> {
-  const left = await updateState(store, keyOf(server), (value) => ({
+  const left = await updateState(store, toKey(server), (value) => ({
     ...change(parse(value, server) ?? { server }),
   }));
-  if (left?.["pending"] === undefined && left?.["approved"] === undefined) await store.delete(keyOf(server));
+  if (left?.["pending"] === undefined && left?.["approved"] === undefined) await store.delete(toKey(server));
 }
 
-/** The hash of what is approved: how a server is reached, and what each of the tools is. */
+/** Hashes an approval: the entry of a server, and the definitions of its tools. */
 export function capabilitiesHash(
   server: JsonObject,
   tools: readonly { readonly name: string; readonly hash: string }[],
@@ -109,13 +98,16 @@ export function capabilitiesHash(
   const sorted = tools
     .map(({ name, hash }) => [name, hash])
     .toSorted(([a = ""], [b = ""]) => (a < b ? -1 : 1));
-  return sha256(canonicalJson({ server, tools: sorted }));
+  return sha256Hex(canonicalJson({ server, tools: sorted }));
 }
 
-/** The store of a gateway, which nothing can be approved without. */
+/** Returns the state store of a gateway, or throws. */
 export function requireStore(services: { readonly state?: StateStore }): StateStore {
   if (services.state) return services.state;
-  throw new GatewayError("CONFIG_INVALID", 'Nothing can be approved: the plugin "state" is not there.');
+  throw new GatewayError(
+    "CONFIG_INVALID",
+    'Nothing can be approved: the plugin "state" is missing. Add it to the plugins of the config.',
+  );
 }
 
 function parse(value: JsonObject | undefined, server?: string): CapabilityRecord | undefined {
@@ -124,7 +116,7 @@ function parse(value: JsonObject | undefined, server?: string): CapabilityRecord
   return parsed.output;
 }
 
-/** Forgets a server. */
-export async function forgetRecord(store: StateStore, server: string): Promise<void> {
-  await store.delete(keyOf(server));
+/** Deletes the record of a server. */
+export async function deleteRecord(store: StateStore, server: string): Promise<void> {
+  await store.delete(toKey(server));
 }

@@ -3,7 +3,7 @@ import type { JsonObject, ToolDefinition } from "../../../core/mod.ts";
 import type { Approvals } from "../../../core/services/approvals.ts";
 import type { CapabilityManifest, TypeEmitter } from "../../../core/services/emitter.ts";
 import type { StateStore } from "../../../core/services/state.ts";
-import { definitionHash } from "../../lib/hash.ts";
+import { hashTool } from "../../lib/hash.ts";
 import {
   CAPABILITIES,
   capabilitiesHash,
@@ -48,14 +48,14 @@ export function approvedFolder(pending: string): string {
   return join(dirname(pending), "approved");
 }
 
-/** Writes what a server offers to files that wait, and asks for its approval. Nothing of it can be called for that. */
+/** Writes the tools of a server to pending files, and requests its approval. No tool can be called before that. */
 export async function requestApproval(
   { store, approvals }: ApprovalParts,
   { server, entry, tools, summary }: Introspected,
   { folder, emitter }: { readonly folder: string; readonly emitter: TypeEmitter },
 ): Promise<Requested> {
   const before = await readCapabilityRecord(store, server);
-  const hashes = new Map(tools.map(({ tool }) => [tool.name, definitionHash(tool)]));
+  const hashes = new Map(tools.map(({ tool }) => [tool.name, hashTool(tool)]));
   const isSameServer =
     before?.approved !== undefined &&
     capabilitiesHash(entry, []) === capabilitiesHash(before.approved.entry, []);
@@ -66,7 +66,7 @@ export async function requestApproval(
     server,
     emitter,
     manifests: asked.map(({ manifest }) => manifest),
-    // Those that are approved already keep the names they have.
+    // Approved tools keep their file names.
     names: tools.map(({ tool }) => tool.name),
   });
   const waiting = asked.map(({ tool, manifest }, index): PendingTool => {

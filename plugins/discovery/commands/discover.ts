@@ -1,19 +1,19 @@
 import type { Gateway } from "../../../core/mod.ts";
 import { type Command, configArgs, defineCommand } from "../../../core/services/command.ts";
-import { untilInterrupted } from "../../lib/terminal/interrupt.ts";
-import { output, progressBar, usageError } from "../../lib/terminal/output.ts";
+import { createProgressBar, output, usageError } from "../../lib/terminal/output.ts";
+import { untilInterrupted } from "../../lib/terminal/process.ts";
 import { type CapabilitySearch, type DiscoveryOptions, serverDiscovery } from "../mod.ts";
 import { candidates, describeSearch, findDiscovery, searchJson } from "./report.ts";
 
-/** No server has it. */
+/** Exit code if no server has the capability. */
 const NOTHING_FOUND = 2;
 
-/** Finds the servers that have a capability: the person's own first, then those of a registry. */
+/** Finds the servers that have a capability: the user's own first, then those of a registry. */
 export const discover: Command = defineCommand({
   args: {
     query: { type: "positional", required: true, description: "What is to be done" },
     elsewhere: { type: "boolean", description: "Search the registries, whatever your own servers can do" },
-    fresh: { type: "boolean", description: "Ask servers anew, and use nothing that is remembered" },
+    fresh: { type: "boolean", description: "Ask servers again, and use no cached tools" },
     json: { type: "boolean", description: "Print JSON" },
     ...configArgs,
   },
@@ -23,7 +23,7 @@ export const discover: Command = defineCommand({
       context.open(
         given,
         async (gateway) => {
-          const bar = progressBar();
+          const bar = createProgressBar();
           const options: DiscoveryOptions = {
             useCache: true,
             refreshCache: given.fresh === true,

@@ -2,13 +2,19 @@ import { join, relative, resolve } from "node:path";
 import { type Gateway, GatewayError, type Tool } from "../../../core/mod.ts";
 import { type Command, configArgs, defineCommand } from "../../../core/services/command.ts";
 import type { CapabilityManifest, TypeEmitter } from "../../../core/services/emitter.ts";
-import { troubleOf } from "../../lib/servers.ts";
-import { counted, output, shownLine, usageError } from "../../lib/terminal/output.ts";
-import { askServers, checkServer, noServers, serversOf, unknownServers } from "../../lib/terminal/servers.ts";
+import {
+  askServers,
+  checkServer,
+  explainNoServers,
+  findServerError,
+  listServerRows,
+  unknownServers,
+} from "../../lib/servers.ts";
+import { formatCount, output, toTerminalLine, usageError } from "../../lib/terminal/output.ts";
 import { PENDING_FOLDER } from "../capability-files/request-approval.ts";
 import { serverFolder, writeCapabilities } from "../capability-files/write-capabilities.ts";
 import { introspectOutput } from "../introspect-output.ts";
-import { exportedOwnTool, exportedTool } from "./manifest.ts";
+import { exportedOwnTool, exportedTool } from "../manifest.ts";
 
 /** Options of the files of an export. */
 export const exportArgs = {
@@ -65,14 +71,15 @@ export const exportCommand: Command = defineCommand({
       async (gateway) => {
         const { folder, emitter } = await resolveTarget(gateway, given);
         for (const server of named) checkServer(gateway, server);
-        const servers = named.length > 0 ? [...new Set(named)] : serversOf(gateway).map(({ name }) => name);
+        const servers =
+          named.length > 0 ? [...new Set(named)] : listServerRows(gateway).map(({ name }) => name);
         await askServers(
           gateway,
           unknownServers(gateway).filter(({ name }) => servers.includes(name)),
         );
         const rows: Row[] = [];
         for (const server of servers) {
-          const trouble = troubleOf(gateway, server);
+          const trouble = findServerError(gateway, server);
           if (trouble && named.length > 0) throw trouble;
           const manifests = trouble ? [] : await collectManifests(gateway, server, given.outputs === true);
           const written = await writeCapabilities({ folder, server, manifests, emitter });
@@ -113,11 +120,11 @@ async function withOutput(gateway: Gateway, tool: Tool): Promise<Tool> {
 }
 
 function describe(gateway: Gateway, rows: readonly Row[]): string {
-  if (rows.length === 0) return noServers(gateway);
+  if (rows.length === 0) return explainNoServers(gateway);
   const lines = rows.map(({ server, folder, files, reason }) =>
     reason === undefined
-      ? `✓ ${shownLine(server)}: ${counted(files.length, "file")} in ${relative(process.cwd(), folder) || "."}`
-      : `✗ ${shownLine(server)}: ${shownLine(reason)}`,
+      ? `✓ ${toTerminalLine(server)}: ${formatCount(files.length, "file")} in ${relative(process.cwd(), folder) || "."}`
+      : `✗ ${toTerminalLine(server)}: ${toTerminalLine(reason)}`,
   );
   return `${lines.join("\n")}\n`;
 }

@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { isAbsolute, resolve } from "node:path";
 import type { JsonObject } from "../../../core/mod.ts";
-import { isWebUrl } from "../../lib/server-entry/connection-of.ts";
-import { serverName } from "../../lib/server-entry/normalise.ts";
+import { isWebUrl } from "../../lib/server-entry/connection.ts";
+import { normalizeServerName } from "../../lib/server-entry/normalize.ts";
 import { usageError } from "../../lib/terminal/output.ts";
 
 /** Server that the user names on the command line. */
@@ -13,23 +13,20 @@ export interface IntrospectTarget {
   readonly entry: JsonObject;
 }
 
-/** Options of a server that the user names. */
-export interface IntrospectExtras {
-  readonly headers: Readonly<Record<string, string>>;
-  readonly env: Readonly<Record<string, string>>;
-}
-
-/** The server that is meant by a URL, or by a command and its arguments. */
+/** Parses the server that a URL, or a command and its arguments, names. */
 export function parseTarget(
   words: readonly string[],
-  { headers, env }: IntrospectExtras,
+  {
+    headers,
+    env,
+  }: { readonly headers: Readonly<Record<string, string>>; readonly env: Readonly<Record<string, string>> },
   cwd: string = process.cwd(),
 ): IntrospectTarget {
   const [first = "", ...args] = words;
   if (isWebUrl(first)) {
     if (args.length > 0) throw usageError(`There is one argument too many: "${args[0]}".`);
     if (Object.keys(env).length > 0) throw usageError("The option --env is for a server that is a command.");
-    return { name: nameOfUrl(new URL(first)), entry: { url: first, ...ifAny("headers", headers) } };
+    return { name: toUrlName(new URL(first)), entry: { url: first, ...optionalMap("headers", headers) } };
   }
   if (Object.keys(headers).length > 0) throw usageError("The option --header is for a server with a URL.");
   const command = /[\\/]/.test(first) && !isAbsolute(first) ? resolve(cwd, first) : first;
@@ -38,12 +35,12 @@ export function parseTarget(
     (arg) => !arg.startsWith("-") && !isAbsolute(arg) && existsSync(resolve(cwd, arg)),
   );
   return {
-    name: nameOfCommand(words),
-    entry: { command, args, ...ifAny("env", env), ...(isBound && { cwd }) },
+    name: toCommandName(words),
+    entry: { command, args, ...optionalMap("env", env), ...(isBound && { cwd }) },
   };
 }
 
-function ifAny(key: string, map: Readonly<Record<string, string>>): JsonObject {
+function optionalMap(key: string, map: Readonly<Record<string, string>>): JsonObject {
   return Object.keys(map).length > 0 ? { [key]: map } : {};
 }
 
@@ -51,7 +48,7 @@ const GENERIC = new Set(
   "www api mcp app server servers com org net io dev ai co v1 sse http modelcontextprotocol".split(" "),
 );
 
-function nameOfUrl({ hostname, pathname }: URL): string {
+function toUrlName({ hostname, pathname }: URL): string {
   const isAddress = /^[\d.]+$|^\[/.test(hostname) || hostname === "localhost";
   const host = isAddress ? [] : hostname.split(".");
   const telling = [...host, ...pathname.split("/")].filter((part) => part !== "" && !GENERIC.has(part));
@@ -61,11 +58,11 @@ function nameOfUrl({ hostname, pathname }: URL): string {
 const RUNNERS =
   /^(?:npx|npm|pnpm|pnpx|yarn|bunx?|uvx?|node|deno|python\d*|docker|podman|dnx|exec|dlx|run|x|tool)$/i;
 
-/** Usual names of folders and files, which say nothing of a server: `server-memory/dist/index.js` is about memory. */
+/** Common names of folders and files, which do not distinguish servers: `server-memory/dist/index.js` is about memory. */
 const ANY_PROGRAM = /^(?:index|main|mod|cli|server|start|run|dist|build|lib|src|bin|out)(?:\.\w+)?$/i;
 
 /** `npx -y @scope/server-github@1.2` is `github`. */
-function nameOfCommand(words: readonly string[]): string {
+function toCommandName(words: readonly string[]): string {
   const plain = words.filter((word) => !word.startsWith("-"));
   const chosen = plain.find((word) => !RUNNERS.test(lastPart(word))) ?? plain[0] ?? "server";
   const bare = lastPart(chosen)
@@ -81,5 +78,5 @@ function lastPart(word: string): string {
 }
 
 function toServerName(text: string): string {
-  return serverName(text.toLowerCase()) ?? "server";
+  return normalizeServerName(text.toLowerCase()) ?? "server";
 }

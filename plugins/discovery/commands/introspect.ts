@@ -7,11 +7,10 @@ import {
   configArgs,
   defineCommand,
 } from "../../../core/services/command.ts";
-import { serverName } from "../../lib/server-entry/normalise.ts";
-import { hasServer } from "../../lib/servers.ts";
-import { describeDefinition, describeTools, shownDefinition } from "../../lib/terminal/definition.ts";
-import { counted, output, parsePairs, shownLine, usageError } from "../../lib/terminal/output.ts";
-import { waitingLine } from "../../lib/terminal/servers.ts";
+import { normalizeServerName } from "../../lib/server-entry/normalize.ts";
+import { hasServer, showWaiting } from "../../lib/servers.ts";
+import { describeDefinition, describeToolLines, summarizeDefinition } from "../../lib/terminal/definition.ts";
+import { formatCount, output, parsePairs, toTerminalLine, usageError } from "../../lib/terminal/output.ts";
 import { introspectedConfig } from "../capability-files/capability-approvals.ts";
 import {
   type ApprovalParts,
@@ -21,14 +20,14 @@ import {
   requestApproval,
   requireStore,
 } from "../capability-files/mod.ts";
-import { outputIntrospection } from "../introspect-output.ts";
+import { createOutputIntrospection } from "../introspect-output.ts";
+import { exportedTool } from "../manifest.ts";
 import { type DiscoveredTool, serverDiscovery } from "../mod.ts";
 import { exportArgs, resolveTarget } from "./export.ts";
 import { type IntrospectTarget, parseTarget } from "./introspect-target.ts";
-import { exportedTool } from "./manifest.ts";
 import { findDiscovery } from "./report.ts";
 
-/** Looks at a server that no config has, and asks for its approval. */
+/** Introspects a server that no config has, and requests its approval. */
 export const introspect: Command = defineCommand({
   many: true,
   args: {
@@ -54,7 +53,7 @@ export const introspect: Command = defineCommand({
         const parts = approvalParts(gateway);
         const before =
           words.length === 1 ? await readCapabilityRecord(parts.store, words[0] ?? "") : undefined;
-        const meant = before ? known(before) : parseTarget(words, extras);
+        const meant = before ? toTarget(before) : parseTarget(words, extras);
         const name = before ? meant.name : await chooseName(gateway, meant, given.as);
         const server = introspectedConfig(name, meant.entry);
         const tools = await discover(
@@ -71,15 +70,15 @@ export const introspect: Command = defineCommand({
             entry: meant.entry,
             tools: tools.map(({ tool, outputSchema }) => ({
               tool,
-              // What a tool answered once is written down, and is no part of what is approved.
+              // An introspected output schema is written, but is not part of the approval.
               manifest: exportedTool(outputSchema ? { ...tool, outputSchema } : tool, server),
             })),
-            summary: `The server ${name} with ${counted(tools.length, "tool")}`,
+            summary: `The server ${name} with ${formatCount(tools.length, "tool")}`,
           },
           target,
         );
-        output(given.json, toJson(shownDefinition(server), requested), () =>
-          describe(name, describeDefinition(shownDefinition(server)), requested),
+        output(given.json, toJson(summarizeDefinition(server), requested), () =>
+          describe(name, describeDefinition(summarizeDefinition(server)), requested),
         );
       },
       { with: [serverDiscovery(), "types"] },
@@ -99,7 +98,7 @@ function approvalParts({ services }: Gateway): ApprovalParts {
   return { store: requireStore(services), approvals };
 }
 
-function known({ server, pending, approved }: CapabilityRecord): IntrospectTarget {
+function toTarget({ server, pending, approved }: CapabilityRecord): IntrospectTarget {
   return { name: server, entry: pending?.entry ?? approved?.entry ?? {} };
 }
 
@@ -109,15 +108,15 @@ async function chooseName(
   { name, entry }: IntrospectTarget,
   as: string | undefined,
 ): Promise<string> {
-  const chosen = as === undefined ? name : serverName(as);
+  const chosen = as === undefined ? name : normalizeServerName(as);
   if (chosen === undefined || (as !== undefined && chosen !== as)) {
     throw usageError("The option --as needs a name without colons and signs that cannot be seen.");
   }
   const record = await readCapabilityRecord(approvalParts(gateway).store, chosen);
   const isOther = record
-    ? JSON.stringify(known(record).entry) !== JSON.stringify(entry)
+    ? JSON.stringify(toTarget(record).entry) !== JSON.stringify(entry)
     : hasServer(gateway, chosen);
-  // Who names it again means to change it; who does not may not know that there is one.
+  // With --as, the user means to change the server; without, the user may not know that it exists.
   if (isOther && !(record && as !== undefined)) {
     throw new GatewayError(
       "CONFIG_INVALID",
@@ -141,43 +140,43 @@ async function discover(
   outputs: boolean,
 ): Promise<readonly Found[]> {
   const server = introspectedConfig(name, entry);
-  const done = waitingLine(`Asking "${name}" for tools …`);
+  const done = showWaiting(`Asking "${name}" for tools …`);
   try {
-    const tools = once(await findDiscovery(gateway).discoverTools(server));
+    const tools = dropDuplicates(await findDiscovery(gateway).discoverTools(server));
     if (!outputs) return tools.map((tool) => ({ tool }));
     // Calls run through a pipeline, so that they are checked and audited: one with this server and no other.
     return await context.open(
       choice,
       async (own) => {
         await own.services.servers?.refresh(name);
-        const outputOf = outputIntrospection(own);
+        const introspectTool = createOutputIntrospection(own);
         const found: Found[] = [];
         for (const tool of tools)
-          found.push({ tool, outputSchema: await outputOf(tool, { config: server }) });
+          found.push({ tool, outputSchema: await introspectTool(tool, { config: server }) });
         return found;
       },
-      { adjust: (config) => alone(config, name, entry) },
+      { adjust: (config) => withOnlyServer(config, name, entry) },
     );
   } finally {
     done();
   }
 }
 
-function alone(
+function withOnlyServer(
   { configFile: _file, ...config }: LoadedConfig,
   name: string,
   entry: JsonObject,
 ): LoadedConfig {
   for (const plugin of ["sources", "upstreams"]) {
     if ([...config.preset.plugins, ...(config.plugins ?? [])].some((one) => one.name === plugin)) continue;
-    throw new GatewayError("CONFIG_INVALID", `Tools cannot be called: the plugin "${plugin}" is not there.`);
+    throw new GatewayError("CONFIG_INVALID", `Tools cannot be called: the plugin "${plugin}" is missing.`);
   }
-  const upstreams = { ...config.options?.["upstreams"], discover: "none", useCache: false };
-  return { ...config, options: { ...config.options, upstreams, sources: { mcpServers: { [name]: entry } } } };
+  const upstreams = { discover: "none", useCache: false };
+  return { ...config, options: { upstreams, sources: { mcpServers: { [name]: entry } } } };
 }
 
-/** A server may list a name twice; as everywhere, the first one counts. */
-function once(tools: readonly DiscoveredTool[]): readonly DiscoveredTool[] {
+/** A server may list a name twice; the first one counts. */
+function dropDuplicates(tools: readonly DiscoveredTool[]): readonly DiscoveredTool[] {
   return [...new Map(tools.toReversed().map((tool) => [tool.name, tool])).values()].toReversed();
 }
 
@@ -188,14 +187,14 @@ function toJson(definition: object, { folder, waiting, unchanged }: Requested): 
 
 function describe(name: string, definition: string, { folder, waiting, unchanged }: Requested): string {
   if (waiting.length === 0) {
-    return `✓ ${shownLine(name)}: nothing has changed; ${counted(unchanged, "tool")} approved\n`;
+    return `✓ ${toTerminalLine(name)}: nothing has changed; ${formatCount(unchanged, "tool")} approved\n`;
   }
-  const kept = unchanged > 0 ? [`  ${counted(unchanged, "tool")} as approved before.`] : [];
+  const kept = unchanged > 0 ? [`  ${formatCount(unchanged, "tool")} as approved before.`] : [];
   return `${[
     definition,
-    ...describeTools(waiting),
+    ...describeToolLines(waiting),
     ...kept,
     `  Files: ${relative(process.cwd(), folder) || "."}`,
-    `None of this can be called before you approve it: toolpipe approve ${shownLine(name)}`,
+    `None of this can be called before you approve it: toolpipe approve ${toTerminalLine(name)}`,
   ].join("\n")}\n`;
 }

@@ -4,7 +4,7 @@ import type { CommandTable } from "../../../core/services/command.ts";
 export const discoveryCommands: CommandTable = {
   warm: {
     description:
-      "Ask all servers, or those named, for their tools ahead of time, so that they are remembered; exit code 3 if one fails",
+      "Ask all servers, or those named, for their tools ahead of time, so that they are cached; exit code 3 if one fails",
     load: () => import("./warm.ts").then((module) => module.warm),
   },
   discover: {

@@ -1,20 +1,20 @@
 import { type Gateway, GatewayError } from "../../../core/mod.ts";
-import { counted, shownLine } from "../../lib/terminal/output.ts";
-import { summaryOf } from "../../lib/text/shorten.ts";
+import { formatCount, toTerminalLine } from "../../lib/terminal/output.ts";
+import { summarize } from "../../lib/text/shorten.ts";
 import type { CapabilitySearch, CapableServer, DiscoveryFailure, ServerDiscovery } from "../mod.ts";
 
-/** Tools of one server that are shown; `--json` has all of them. */
+/** Most tools of one server in the output; `--json` has all of them. */
 const MOST_TOOLS = 8;
 
 /** Returns the discovery service, which the command has added to the gateway. */
 export function findDiscovery({ services }: Gateway): ServerDiscovery {
   if (services.serverDiscovery) return services.serverDiscovery;
-  throw new GatewayError("PLUGIN_INVALID", 'The plugin "server-discovery" is not there.');
+  throw new GatewayError("PLUGIN_INVALID", 'The plugin "server-discovery" is missing.');
 }
 
 /** Formats a failure for `--json`. */
 export function failureJson({ server, error }: DiscoveryFailure): object {
-  return { server, code: error.code, message: shownLine(error.message) };
+  return { server, code: error.code, message: toTerminalLine(error.message) };
 }
 
 /** Returns servers of a registry that could not be asked: one of them may still be the right one. */
@@ -26,10 +26,10 @@ export function candidates({ from, failures }: CapabilitySearch): readonly Disco
 export function searchJson(found: CapabilitySearch): object {
   const servers = found.servers.map(({ config, tools, relevance }) => ({
     name: config.name,
-    description: shownLine(config.description ?? ""),
+    description: toTerminalLine(config.description ?? ""),
     ...(relevance !== undefined && { relevance: Math.round(relevance * 100) / 100 }),
     tools: tools.map(({ name, description, inputType, domains, categories }) => ({
-      ...{ name, summary: summaryOf(description), inputType, domains, categories },
+      ...{ name, summary: summarize(description), inputType, domains, categories },
     })),
   }));
   return { from: found.from, servers, failures: found.failures.map(failureJson) };
@@ -40,18 +40,20 @@ export function describeSearch(query: string, found: CapabilitySearch): string {
   const { from, servers, failures } = found;
   const open = candidates(found);
   const others = failures.filter((failure) => !open.includes(failure));
-  const trouble = others.map(({ server, error }) => `✗ ${shownLine(server)}: ${shownLine(error.message)}`);
+  const trouble = others.map(
+    ({ server, error }) => `✗ ${toTerminalLine(server)}: ${toTerminalLine(error.message)}`,
+  );
   if (servers.length === 0 && open.length === 0) {
-    return `${[`No server is known that can do "${shownLine(query)}".`, ...trouble].join("\n")}\n`;
+    return `${[`No server is known that can do "${toTerminalLine(query)}".`, ...trouble].join("\n")}\n`;
   }
   const blocks = [
     from === "configured"
-      ? `Of your own servers, ${counted(servers.length, "server")} can do "${shownLine(query)}":`
-      : `A registry knows ${counted(servers.length + open.length, "server")} for "${shownLine(query)}":`,
+      ? `Of your own servers, ${formatCount(servers.length, "server")} can do "${toTerminalLine(query)}":`
+      : `A registry knows ${formatCount(servers.length + open.length, "server")} for "${toTerminalLine(query)}":`,
     ...servers.map(serverBlock),
     ...open.map(
       ({ config, server, error }) =>
-        `${toTitle(server, config?.description)}\n  - Not asked: ${shownLine(error.message)}`,
+        `${toTitle(server, config?.description)}\n  - Not asked: ${toTerminalLine(error.message)}`,
     ),
     ...(trouble.length > 0 ? [trouble.join("\n")] : []),
     ...(from === "registry"
@@ -62,15 +64,16 @@ export function describeSearch(query: string, found: CapabilitySearch): string {
 }
 
 function serverBlock({ config, tools }: CapableServer): string {
-  const shown = tools.slice(0, MOST_TOOLS).map(({ name, description }) => {
-    const summary = shownLine(summaryOf(description));
-    return `  ${shownLine(name)}${summary ? `: ${summary}` : ""}`;
+  const listed = tools.slice(0, MOST_TOOLS).map(({ name, description }) => {
+    const summary = toTerminalLine(summarize(description));
+    return `  ${toTerminalLine(name)}${summary ? `: ${summary}` : ""}`;
   });
-  const more = tools.length > MOST_TOOLS ? [`  and ${counted(tools.length - MOST_TOOLS, "more tool")}`] : [];
-  return [toTitle(config.name, config.description), ...shown, ...more].join("\n");
+  const more =
+    tools.length > MOST_TOOLS ? [`  and ${formatCount(tools.length - MOST_TOOLS, "more tool")}`] : [];
+  return [toTitle(config.name, config.description), ...listed, ...more].join("\n");
 }
 
 function toTitle(name: string, description: string | undefined): string {
-  const about = shownLine(summaryOf(description));
-  return about ? `${shownLine(name)}: ${about}` : shownLine(name);
+  const about = toTerminalLine(summarize(description));
+  return about ? `${toTerminalLine(name)}: ${about}` : toTerminalLine(name);
 }

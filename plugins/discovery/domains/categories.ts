@@ -1,7 +1,6 @@
 import type { ToolAnnotations } from "../../../core/mod.ts";
-import { wordsOf } from "../../lib/text/text.ts";
-import { findPlainVerb, joinedVerbs } from "./verb-at.ts";
-import { type Category, plainVerbs, possibleVerbs } from "./verbs.ts";
+import { splitWords } from "../../lib/text/words.ts";
+import { type Category, findPlainVerb, listJoinedVerbs, plainVerbs, possibleVerbs } from "./verbs.ts";
 
 export type { Category } from "./verbs.ts";
 
@@ -14,7 +13,7 @@ export interface CategoryContext {
 /** More of a name or description than this says nothing new. */
 const MAX_NAME = 200;
 const MAX_DESCRIPTION = 300;
-/** A sentence says what a tool does with one of its first words. */
+/** Words of a description in which the verb is expected. */
 const MAX_WORDS = 8;
 
 const ORDER: readonly Category[] = [
@@ -29,8 +28,8 @@ const ORDER: readonly Category[] = [
 ];
 
 /**
- * What a tool does, by the verbs of its name and, where those leave it open, by how its description begins and by
- * what its server says of it. Nothing where nothing tells.
+ * Infers what a tool does from the verbs of its name and, if those do not tell, from the beginning of its description and
+ * its annotations. Empty if nothing tells.
  *
  * @example
  * ```ts
@@ -43,29 +42,29 @@ export function inferCategories(
   toolName: string,
   { annotations, description }: CategoryContext = {},
 ): readonly Category[] {
-  const words = wordsOf(toolName.slice(0, MAX_NAME));
-  const named = byPlainVerbs(words);
+  const words = splitWords(toolName.slice(0, MAX_NAME));
+  const named = inferByPlainVerbs(words);
   if (named.length > 0) return named;
-  const told = wordsOf((description ?? "").slice(0, MAX_DESCRIPTION)).slice(0, MAX_WORDS);
-  const found = byFirst(words, told, annotations);
+  const told = splitWords((description ?? "").slice(0, MAX_DESCRIPTION)).slice(0, MAX_WORDS);
+  const found = inferByFirstWords(words, told, annotations);
   if (found.length > 0) return found;
   if (annotations?.readOnlyHint === true) return ["crud.read"];
   return [];
 }
 
-function byPlainVerbs(words: readonly string[]): readonly Category[] {
+function inferByPlainVerbs(words: readonly string[]): readonly Category[] {
   const at = findPlainVerb(words);
   if (at === -1) return [];
-  const [verb = "", ...others] = joinedVerbs(words, at);
-  const found = new Set(refined(verb, words, plainVerbs.get(verb) ?? []));
+  const [verb = "", ...others] = listJoinedVerbs(words, at);
+  const found = new Set(refine(verb, words, plainVerbs.get(verb) ?? []));
   for (const other of others) {
     for (const category of plainVerbs.get(other) ?? possibleVerbs.get(other) ?? []) found.add(category);
   }
   return ORDER.filter((category) => found.has(category));
 }
 
-/** Some verbs mean another thing with another object. */
-function refined(
+/** Refines the categories of verbs that depend on their object. */
+function refine(
   verb: string,
   words: readonly string[],
   categories: readonly Category[],
@@ -82,27 +81,27 @@ function refined(
   return categories;
 }
 
-function byFirst(
+function inferByFirstWords(
   words: readonly string[],
   told: readonly string[],
   annotations: ToolAnnotations | undefined,
 ): readonly Category[] {
   const possible = words.find((word) => possibleVerbs.has(word));
   const [first = ""] = told;
-  const said = plainVerbs.get(first) ?? plainVerbs.get(singular(first));
+  const said = plainVerbs.get(first) ?? plainVerbs.get(toBaseForm(first));
   const own = possible === undefined ? undefined : possibleVerbs.get(possible);
   // A name like "search" or "query" is the verb itself, unless its server says that something is run.
   if (said && !(own?.includes("search") && said[0] === "crud.read")) return said;
   if (own) return own;
-  const later = told.find((word) => plainVerbs.has(word) || plainVerbs.has(singular(word)));
-  if (later !== undefined) return plainVerbs.get(later) ?? plainVerbs.get(singular(later)) ?? [];
+  const later = told.find((word) => plainVerbs.has(word) || plainVerbs.has(toBaseForm(word)));
+  if (later !== undefined) return plainVerbs.get(later) ?? plainVerbs.get(toBaseForm(later)) ?? [];
   const noun = told.find((word) => possibleVerbs.has(word));
   const guessed = noun === undefined ? [] : (possibleVerbs.get(noun) ?? []);
   return annotations?.readOnlyHint === true ? guessed.filter((one) => one !== "crud.update") : guessed;
 }
 
-/** `Retrieves` is `retrieve`, `fetches` is `fetch`. */
-function singular(word: string): string {
+/** Converts `retrieves` to `retrieve`, `fetches` to `fetch`. */
+function toBaseForm(word: string): string {
   if (/(?:ch|sh|ss|x|z)es$/.test(word)) return word.slice(0, -2);
   return word.endsWith("ies") ? `${word.slice(0, -3)}y` : word.replace(/s$/, "");
 }

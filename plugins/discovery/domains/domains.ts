@@ -1,13 +1,13 @@
-import { wordsOf } from "../../lib/text/text.ts";
+import { splitWords } from "../../lib/text/words.ts";
 import { knownDomains } from "./known.ts";
-import { aroundVerbs } from "./verb-at.ts";
+import { splitAtVerbs } from "./verbs.ts";
 
-/** Names come from strangers; more of one than this says nothing new. */
+/** Names are untrusted; the rest of a longer name says nothing new. */
 const MAX_NAME = 200;
 const MAX_OBJECT_WORDS = 3;
 const MAX_PRODUCT_WORDS = 3;
 
-/** Words that say of a server that it is one, and of a company where its site is. */
+/** Words that do not distinguish servers. */
 const noise: ReadonlySet<string> = new Set(
   `mcp server servers api apis tool tools client the official service services community local remote plugin
   integration connector adapter cli sdk ai io com org net dev app co alpha beta inc labs http stdio hosted
@@ -18,7 +18,7 @@ const turning: ReadonlySet<string> = new Set("by for from in into on to with of 
 const VERSION = /^v\d+$/;
 
 /**
- * What a server is about, from its name: a product that is known by its domain, and any other by its own name.
+ * Infers the domain of a server from its name: the domain of a known product, or else its own name.
  *
  * @example
  * ```ts
@@ -28,8 +28,8 @@ const VERSION = /^v\d+$/;
  * ```
  */
 export function primaryDomain(serverName: string): string {
-  // A name in a registry or of a package begins with whose it is, which counts where the rest says nothing.
-  const parts = serverName.slice(0, MAX_NAME).split(/\/|__/).toReversed().map(telling);
+  // Names in registries and of packages begin with an owner, which counts only if the rest says nothing.
+  const parts = serverName.slice(0, MAX_NAME).split(/\/|__/).toReversed().map(listTelling);
   for (const words of parts) {
     const known = findKnown(words);
     if (known !== undefined) return known;
@@ -40,26 +40,26 @@ export function primaryDomain(serverName: string): string {
 
 /** Infers the subject of a tool from its name: its object, in the plural. Undefined if the name is only a verb. */
 export function subDomain(toolName: string): string | undefined {
-  return findObject(spelled(toolName.slice(0, MAX_NAME)), new Set());
+  return findObject(splitName(toolName.slice(0, MAX_NAME)), new Set());
 }
 
-/** The domains of a tool: that of its server, and within it what the tool is about. */
+/** Infers the domains of a tool: that of its server, and the tool's subject within it. */
 export function inferDomains(serverName: string, toolName: string): readonly string[] {
   const primary = primaryDomain(serverName);
-  // Many tools bear the name of their server, which would say it twice.
-  const said = new Set([...spelled(serverName.slice(0, MAX_NAME)), ...primary.split(/[._]/)]);
-  const sub = findObject(spelled(toolName.slice(0, MAX_NAME)), said);
+  // Many tools repeat the name of their server.
+  const said = new Set([...splitName(serverName.slice(0, MAX_NAME)), ...primary.split(/[._]/)]);
+  const sub = findObject(splitName(toolName.slice(0, MAX_NAME)), said);
   return sub === undefined ? [primary] : [primary, `${primary}.${sub}`];
 }
 
-/** Words as a search takes them apart, but not those of scripts whose words it cuts into pairs. */
-function spelled(text: string): readonly string[] {
-  if (!/[^\0-\x7f]/.test(text)) return wordsOf(text);
+/** Splits a name into words as search does, except for scripts that search splits into pairs of letters. */
+function splitName(text: string): readonly string[] {
+  if (!/[^\0-\x7f]/.test(text)) return splitWords(text);
   return text.toLowerCase().match(/[\p{L}\p{M}\p{N}]+/gu) ?? [];
 }
 
-function telling(part: string): readonly string[] {
-  return spelled(part).filter((word) => !noise.has(word) && !VERSION.test(word));
+function listTelling(part: string): readonly string[] {
+  return splitName(part).filter((word) => !noise.has(word) && !VERSION.test(word));
 }
 
 function findKnown(words: readonly string[]): string | undefined {
@@ -75,7 +75,7 @@ function findKnown(words: readonly string[]): string | undefined {
 
 function findObject(words: readonly string[], said: ReadonlySet<string>): string | undefined {
   const plain = words.filter((word) => !VERSION.test(word) && !noise.has(word));
-  const { before, after } = aroundVerbs(plain);
+  const { before, after } = splitAtVerbs(plain);
   return findNoun(after, said) ?? findNoun(before, said);
 }
 
@@ -87,10 +87,10 @@ function findNoun(words: readonly string[], said: ReadonlySet<string>): string |
     -MAX_OBJECT_WORDS,
   );
   const last = object.at(-1);
-  return last === undefined ? undefined : [...object.slice(0, -1), plural(last)].join("_");
+  return last === undefined ? undefined : [...object.slice(0, -1), toPlural(last)].join("_");
 }
 
-/** Words that are counted by no number, or are plural already. */
+/** Uncountable words, and plurals. */
 const uncounted: ReadonlySet<string> = new Set(
   `code data content information info metadata status history help weather text news access feedback usage media
   storage memory dns whois traffic research documentation health analytics settings statistics stats time money mail
@@ -98,8 +98,8 @@ const uncounted: ReadonlySet<string> = new Set(
   markdown html json xml csv sql lineage all everything diagnostics details`.split(/\s+/),
 );
 
-/** A noun in the plural, as far as English has rules for that. */
-function plural(word: string): string {
+/** Puts a noun into the plural by the rules of English. */
+function toPlural(word: string): string {
   if (uncounted.has(word) || !/[a-z]$/.test(word)) return word;
   if (/(?:ss|sh|ch|x|z|us)$/.test(word)) return `${word}es`;
   if (word.endsWith("s")) return word;

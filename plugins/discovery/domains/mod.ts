@@ -1,10 +1,10 @@
 /**
- * What tools are about and what they do, inferred from their names: domains such as `github.issues` and
+ * Infers from names what tools are about and what they do: domains such as `github.issues` and
  * categories such as `crud.read`.
  *
  * @module
  */
-import { definePlugin, type PluginFactory } from "../../../core/mod.ts";
+import { definePlugin } from "../../../core/mod.ts";
 import { inferCategories } from "./categories.ts";
 import { inferDomains } from "./domains.ts";
 
@@ -12,7 +12,7 @@ export { type Category, type CategoryContext, inferCategories } from "./categori
 export { inferDomains, primaryDomain, subDomain } from "./domains.ts";
 
 /** Adds the domains and categories of every tool to its tags, where search finds them. */
-export const domains: PluginFactory<"domains"> = definePlugin({
+export const domains = definePlugin({
   name: "domains",
   uses: [],
   setup: () => ({

@@ -2,13 +2,13 @@ import { isDeepStrictEqual } from "node:util";
 import type { Node } from "jsonc-parser";
 import { GatewayError, isJsonObject } from "../../../core/mod.ts";
 
-/** What becomes of the entries of a map. */
+/** Edit of the entries of a map. */
 export interface MapEdit {
-  /** The key of the map at the top of the file; it is made where there is none. */
+  /** Key of the map at the top of the file; the map is created if it is missing. */
   readonly key: string;
-  /** Names that go. */
+  /** Names to remove. */
   readonly remove: readonly string[];
-  /** Entries that come, or take the place of those of the same name. */
+  /** Entries to add or replace. */
   readonly put: Readonly<Record<string, unknown>>;
 }
 
@@ -19,35 +19,37 @@ interface Cut {
 }
 
 /**
- * Changes some entries of a map in a JSON file and leaves every other byte as it is. What jsonc-parser's `modify`
- * does is not that: it formats what stands around a change, takes comments between entries with it, and leaves a
- * comma alone in the braces. Throws where the result would not be exactly what was meant.
+ * Changes some entries of a map in a JSON file and leaves every other byte as it is. jsonc-parser's `modify` formats
+ * the lines around a change, removes comments between entries, and leaves a comma alone in the braces. Throws if the
+ * result would not be exactly the intended one.
  */
 export async function editJson(given: string, edit: MapEdit): Promise<string> {
   const { default: jsonc } = await import("jsonc-parser");
   const mark = given.startsWith("\uFEFF") ? "\uFEFF" : "";
   const text = given.slice(mark.length);
   const root = jsonc.parseTree(text, [], { allowTrailingComma: true });
-  if (root?.type !== "object") throw cannot();
-  const style = styleOf(text);
-  const map = propertiesOf(root).findLast(({ name }) => name === edit.key)?.value;
+  if (root?.type !== "object") throw toEditError();
+  const style = detectStyle(text);
+  const map = listProperties(root).findLast(({ name }) => name === edit.key)?.value;
   const changed =
     map === undefined
-      ? apply(text, [insertInto(text, root, { [edit.key]: edit.put }, style, propertiesOf(root).length > 0)])
-      : apply(text, editMap(text, map, edit, style));
-  const expected = meantBy(jsonc.parse(text, [], { allowTrailingComma: true }), edit);
+      ? applyCuts(text, [
+          insertEntries(text, root, { [edit.key]: edit.put }, style, listProperties(root).length > 0),
+        ])
+      : applyCuts(text, editMap(text, map, edit, style));
+  const expected = applyEdit(jsonc.parse(text, [], { allowTrailingComma: true }), edit);
   const errors: unknown[] = [];
   const found: unknown = jsonc.parse(changed, errors as never[], { allowTrailingComma: true });
-  if (errors.length > 0 || !isDeepStrictEqual(found, expected)) throw cannot();
+  if (errors.length > 0 || !isDeepStrictEqual(found, expected)) throw toEditError();
   // A file for a strict parser must stay one.
-  if (isStrict(text) && !isStrict(changed)) throw cannot();
+  if (isStrict(text) && !isStrict(changed)) throw toEditError();
   return mark + changed;
 
   function editMap(source: string, node: Node, { remove, put }: MapEdit, form: Style): Cut[] {
-    if (node.type !== "object") throw cannot();
-    const properties = propertiesOf(node).map((property) => ({
+    if (node.type !== "object") throw toEditError();
+    const properties = listProperties(node).map((property) => ({
       ...property,
-      comma: commaAfter(source, property.node.offset + property.node.length),
+      comma: findComma(source, property.node.offset + property.node.length),
     }));
     const isKept = ({ name }: { name: string }): boolean =>
       Object.hasOwn(put, name) || !remove.includes(name);
@@ -59,10 +61,10 @@ export async function editJson(given: string, edit: MapEdit): Promise<string> {
         cuts.push({
           offset,
           end: offset + length,
-          text: written(put[name], indent, form, isMultiline(source, node)),
+          text: formatValue(put[name], indent, form, isMultiline(source, node)),
         });
       } else if (remove.includes(name)) {
-        cuts.push(...withoutProperty(source, property, comma));
+        cuts.push(...cutProperty(source, property, comma));
       }
     }
     const lastKept = properties.findLast(isKept);
@@ -73,12 +75,12 @@ export async function editJson(given: string, edit: MapEdit): Promise<string> {
     const names = new Set(properties.map(({ name }) => name));
     const fresh = Object.fromEntries(Object.entries(put).filter(([name]) => !names.has(name)));
     if (Object.keys(fresh).length > 0)
-      cuts.push(insertInto(source, node, fresh, form, lastKept !== undefined));
+      cuts.push(insertEntries(source, node, fresh, form, lastKept !== undefined));
     return cuts;
   }
 
-  /** Where the comma behind a property stands, if there is one. */
-  function commaAfter(source: string, end: number): number | undefined {
+  /** Returns the offset of the comma behind a property, if there is one. */
+  function findComma(source: string, end: number): number | undefined {
     const scanner = jsonc.createScanner(source, true);
     scanner.setPosition(end);
     scanner.scan();
@@ -94,31 +96,34 @@ export async function editFile(file: string, bytes: Uint8Array, edit: MapEdit): 
   return editJson(text, edit);
 }
 
-function cannot(): GatewayError {
-  return new GatewayError("CONFIG_INVALID", "It cannot be changed without changing more of it.");
+function toEditError(): GatewayError {
+  return new GatewayError(
+    "CONFIG_INVALID",
+    "The file cannot be edited without changing other parts of it. Edit it by hand.",
+  );
 }
 
-function meantBy(data: unknown, { key, remove, put }: MapEdit): unknown {
-  if (!isJsonObject(data)) throw cannot();
+function applyEdit(data: unknown, { key, remove, put }: MapEdit): unknown {
+  if (!isJsonObject(data)) throw toEditError();
   const map = data[key];
-  if (map !== undefined && !isJsonObject(map)) throw cannot();
+  if (map !== undefined && !isJsonObject(map)) throw toEditError();
   const kept = Object.entries(map ?? {}).filter(([name]) => !remove.includes(name));
   return { ...data, [key]: { ...Object.fromEntries(kept), ...put } };
 }
 
-function propertiesOf(node: Node): readonly { name: string; node: Node; value: Node }[] {
+function listProperties(node: Node): readonly { name: string; node: Node; value: Node }[] {
   return (node.children ?? []).map((property) => {
     const [key, value] = property.children ?? [];
-    if (!key || !value) throw cannot();
+    if (!key || !value) throw toEditError();
     return { name: String(key.value), node: property, value };
   });
 }
 
-/** The property and its comma, with its lines where nothing else stands on them. */
-function withoutProperty(text: string, { offset, length }: Node, comma: number | undefined): Cut[] {
+/** Cuts a property and its comma, with its lines if they hold nothing else. */
+function cutProperty(text: string, { offset, length }: Node, comma: number | undefined): Cut[] {
   const end = offset + length;
   const gap = comma === undefined ? "" : text.slice(end, comma);
-  // A comment before the comma is somebody's; so it stays.
+  // A comment before the comma belongs to the user and stays.
   if (gap.trim() !== "") {
     return [
       { offset, end, text: "" },
@@ -138,13 +143,13 @@ interface Style {
   readonly eol: string;
 }
 
-function styleOf(text: string): Style {
+function detectStyle(text: string): Style {
   const indent = /\n([ \t]+)\S/.exec(text)?.[1] ?? "  ";
   return { indent, eol: text.includes("\r\n") ? "\r\n" : "\n" };
 }
 
-/** New entries stand first: there the comma is no question of what comes last. */
-function insertInto(
+/** Inserts entries at the front, where the comma does not depend on what comes last. */
+function insertEntries(
   text: string,
   node: Node,
   entries: Readonly<Record<string, unknown>>,
@@ -154,7 +159,9 @@ function insertInto(
   const at = node.offset + 1;
   const comma = hasMore ? "," : "";
   if (!isMultiline(text, node)) {
-    const inner = Object.entries(entries).map(([name, value]) => `${JSON.stringify(name)}: ${inline(value)}`);
+    const inner = Object.entries(entries).map(
+      ([name, value]) => `${JSON.stringify(name)}: ${JSON.stringify(value)}`,
+    );
     const isEmpty = text.slice(at, node.offset + node.length - 1).trim() === "";
     return {
       offset: at,
@@ -164,7 +171,8 @@ function insertInto(
   }
   const indent = lineIndent(text, node.offset) + style.indent;
   const lines = Object.entries(entries).map(
-    ([name, value]) => `${style.eol}${indent}${JSON.stringify(name)}: ${written(value, indent, style, true)}`,
+    ([name, value]) =>
+      `${style.eol}${indent}${JSON.stringify(name)}: ${formatValue(value, indent, style, true)}`,
   );
   return { offset: at, end: at, text: lines.join(",") + comma };
 }
@@ -173,20 +181,21 @@ function isMultiline(text: string, { offset, length }: Node): boolean {
   return text.slice(offset, offset + length).includes("\n");
 }
 
-function written(value: unknown, indent: string, { indent: step, eol }: Style, multiline: boolean): string {
-  if (!multiline) return inline(value);
+function formatValue(
+  value: unknown,
+  indent: string,
+  { indent: step, eol }: Style,
+  multiline: boolean,
+): string {
+  if (!multiline) return JSON.stringify(value);
   return JSON.stringify(value, null, step).replaceAll("\n", `${eol}${indent}`);
-}
-
-function inline(value: unknown): string {
-  return JSON.stringify(value);
 }
 
 function lineIndent(text: string, offset: number): string {
   return /(?:^|\n)([ \t]*)[^\n]*$/.exec(text.slice(0, offset))?.[1] ?? "";
 }
 
-function apply(text: string, cuts: readonly Cut[]): string {
+function applyCuts(text: string, cuts: readonly Cut[]): string {
   const ordered = cuts.toSorted((a, b) => b.offset - a.offset || b.end - a.end);
   return ordered.reduce((all, cut) => all.slice(0, cut.offset) + cut.text + all.slice(cut.end), text);
 }

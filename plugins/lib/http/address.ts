@@ -9,45 +9,19 @@ import { SSRF_BLOCKED } from "./errors.ts";
  * for a server that the user has named. Link-local addresses, where clouds keep the credentials of a machine, are
  * reachable with `any` alone.
  */
-export type Addresses = "public" | "private" | "any";
-
-type Subnet = readonly [address: string, bits: number];
+type Addresses = "public" | "private" | "any";
 
 /** This machine and private networks. Local proxies answer names with addresses of 198.18.0.0/15, a test network. */
-const PRIVATE_4: readonly Subnet[] = [
-  ["10.0.0.0", 8],
-  ["100.64.0.0", 10],
-  ["127.0.0.0", 8],
-  ["172.16.0.0", 12],
-  ["192.168.0.0", 16],
-  ["198.18.0.0", 15],
-];
-const PRIVATE_6: readonly Subnet[] = [
-  ["::1", 128],
-  ["fc00::", 7],
-];
+const PRIVATE_4 = "10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 172.16.0.0/12 192.168.0.0/16 198.18.0.0/15";
+const PRIVATE_6 = "::1/128 fc00::/7";
 
 /** Link-local, multicast, reserved and documentation addresses. */
-const FORBIDDEN_4: readonly Subnet[] = [
-  ["0.0.0.0", 8],
-  ["169.254.0.0", 16],
-  ["192.0.0.0", 24],
-  ["192.0.2.0", 24],
-  ["192.88.99.0", 24],
-  ["198.51.100.0", 24],
-  ["203.0.113.0", 24],
-  ["224.0.0.0", 4],
-  ["240.0.0.0", 4],
-];
+const FORBIDDEN_4 =
+  "0.0.0.0/8 169.254.0.0/16 192.0.0.0/24 192.0.2.0/24 192.88.99.0/24 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4 240.0.0.0/4";
 /** Within the public range: other ways to write IPv4 addresses, and documentation addresses. */
-const FORBIDDEN_6: readonly Subnet[] = [
-  ["2001::", 23],
-  ["2001:db8::", 32],
-  ["2002::", 16],
-  ["3fff::", 20],
-];
+const FORBIDDEN_6 = "2001::/23 2001:db8::/32 2002::/16 3fff::/20";
 /** The only range with public addresses; all others are unassigned, or translated to other addresses. */
-const PUBLIC_6: readonly Subnet[] = [["2000::", 3]];
+const PUBLIC_6 = "2000::/3";
 
 const forbidden = { ipv4: toBlockList(FORBIDDEN_4, "ipv4"), ipv6: toBlockList(FORBIDDEN_6, "ipv6") };
 const privateNetworks = { ipv4: toBlockList(PRIVATE_4, "ipv4"), ipv6: toBlockList(PRIVATE_6, "ipv6") };
@@ -157,9 +131,12 @@ function toHost({ hostname }: { readonly hostname: string }): string {
   return hostname.replace(/^\[|\]$/g, "");
 }
 
-function toBlockList(subnets: readonly Subnet[], family: "ipv4" | "ipv6"): BlockList {
+function toBlockList(subnets: string, family: "ipv4" | "ipv6"): BlockList {
   const list = new BlockList();
-  for (const [address, bits] of subnets) list.addSubnet(address, bits, family);
+  for (const subnet of subnets.split(" ")) {
+    const [address = "", bits] = subnet.split("/");
+    list.addSubnet(address, Number(bits), family);
+  }
   return list;
 }
 

@@ -2,13 +2,13 @@ import { pipeline, type Readable, type Transform } from "node:stream";
 import { constants, createBrotliDecompress, createUnzip } from "node:zlib";
 import { GatewayError } from "../../../core/mod.ts";
 import { UPSTREAM_PROTOCOL } from "../../../core/services/servers.ts";
-import { type JsonScan, jsonScan } from "../json.ts";
+import { createJsonScan, type JsonScan } from "../json.ts";
 import { tooLarge } from "./errors.ts";
 
 type Chunk = Uint8Array<ArrayBuffer>;
 
-/** Inspects a body chunk by chunk; what its functions return is passed on. */
-export interface BodyFilter {
+/** Filter of a body: the chunks that its functions return are passed on. */
+interface BodyFilter {
   chunk(chunk: Chunk): readonly Chunk[];
   end(): readonly Chunk[];
 }
@@ -74,7 +74,7 @@ export function limitEvents(
     if (dropped) return;
     held.push(part);
     if (size <= maxBytes) return;
-    dropped = jsonScan(0);
+    dropped = createJsonScan(0);
     for (const bytes of held) dropped.feed(bytes);
     held = [];
     onDropped(undefined);
@@ -91,7 +91,7 @@ export function limitEvents(
   }
 }
 
-/** Reads a body through a filter. `onEnd` is called once it ends, in whatever way; `toError` translates a failure. */
+/** Reads a body through a filter. `onEnd` is called once it ends or fails; `toError` translates a failure. */
 export function filterBody(
   body: Readable,
   filter: BodyFilter,
@@ -127,7 +127,7 @@ export function filterBody(
 }
 
 /** Reads a body as a whole, and fails once it has become larger than allowed. */
-export async function readBody(body: Readable, maxBytes: number): Promise<Buffer> {
+export async function collectBody(body: Readable, maxBytes: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of body as AsyncIterable<Buffer>) {
@@ -155,9 +155,9 @@ const decoders: ReadonlyMap<string, () => Transform> = new Map([
   ["deflate", unzip],
   ["br", () => createBrotliDecompress(flushed)],
 ]);
-/** Some servers write the character set here. */
+/** Not encoded; some servers write the character set here. */
 const IDENTITY = /^(identity|none|utf-?8)?$/;
-/** More layers than a server needs; each multiplies what a small body can become. */
+/** Limit of layers: each multiplies the size that a small body can grow to. */
 const MAX_LAYERS = 3;
 
 /** Decompresses a body as it is read. Its consumer limits what it becomes. */

@@ -3,10 +3,10 @@ import { GatewayError, version } from "../../../core/mod.ts";
 import { UPSTREAM_PROTOCOL } from "../../../core/services/servers.ts";
 import {
   ACCEPT_ENCODING,
+  collectBody,
   filterBody,
   limitBody,
   limitEvents,
-  readBody,
   toUnpackError,
   unpack,
 } from "./body.ts";
@@ -18,19 +18,19 @@ import {
   joinHeaders,
   nextRequest,
   type RedirectRules,
-  refused,
+  removeUser,
   toHeaders,
-  withoutUser,
+  toRedirectError,
 } from "./redirect.ts";
 
-/** The part of `fetch` that the protocol needs. */
+/** Subset of `fetch` that the protocol needs. */
 export type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
 
 /** Limits of one request and its redirects together. */
-export interface HttpLimits {
+interface HttpLimits {
   /** Largest answer, or event of a stream, once decompressed. */
   readonly maxBytes: number;
-  /** A request ends after this long, however slowly its answer comes in. A stream of events is ended by its reader. */
+  /** Limit for the whole request, however slowly its answer comes in. A stream of events is ended by its reader. */
   readonly deadlineMs: number;
 }
 
@@ -46,17 +46,16 @@ export interface HttpOptions extends HttpLimits, Omit<ExchangeOptions, "pooled">
   readonly onDropped?: (id: string | number | undefined, init: RequestInit) => void;
 }
 
-/** An answer that was read as a whole. */
+/** Answer that was read as a whole. */
 export interface HttpResult {
   readonly status: number;
-  /** By lower-case name. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
-  /** Whether a 303 led here: the answer only tells of a request that was done before. */
+  /** Whether a 303 led here: the answer is about a request that was done before. */
   readonly isAfterwards?: boolean;
 }
 
-/** An HTTP client for servers that are not trusted: every answer is limited in time and size. */
+/** HTTP client for untrusted servers: every answer is limited in time and size. */
 export interface Http {
   /** Works as `fetch` does. Streams of events are passed on as they come. */
   readonly fetch: Fetch;
@@ -100,7 +99,7 @@ export function createHttp(options: HttpOptions): Http {
       try {
         const headers = { ...Object.fromEntries(ownHeaders), ...request.headers };
         const answer = await open({ ...request, headers }, most, deadline.signal, false);
-        const body = await readBody(answer.body, most).catch((thrown: unknown) => {
+        const body = await collectBody(answer.body, most).catch((thrown: unknown) => {
           throw withSent(toBodyError(thrown), true);
         });
         const { status, isAfterwards } = answer;
@@ -135,7 +134,7 @@ export function createHttp(options: HttpOptions): Http {
           return { status, headers, body: unpack(body, coding), isAfterwards };
         }
         if (hops === MAX_REDIRECTS)
-          throw refused(request.url, `it redirects more than ${MAX_REDIRECTS} times`);
+          throw toRedirectError(request.url, `it redirects more than ${MAX_REDIRECTS} times`);
         onRedirect?.(request.url, next.url);
         isAfterwards ||= next.method !== request.method;
         request = next;
@@ -147,7 +146,7 @@ export function createHttp(options: HttpOptions): Http {
     }
   }
 
-  /** A message that was redirected was not acted upon; a request of the web was answered, whatever becomes of the next. */
+  /** A redirected message was not acted upon; with `web` rules the first request was answered, even if the next fails. */
   function afterRedirect(thrown: unknown): unknown {
     return redirects === "web" && GatewayError.is(thrown) ? withSent(thrown, true) : thrown;
   }
@@ -180,14 +179,14 @@ export function createHttp(options: HttpOptions): Http {
     const body = await toBytes(init.body, headers);
     return {
       method: init.method ?? "GET",
-      url: withoutUser(url),
+      url: removeUser(url),
       headers: Object.fromEntries(headers),
       ...(body !== undefined && { body }),
     };
   }
 }
 
-/** Forms and the like are encoded as `fetch` would. */
+/** Encodes forms and the like as `fetch` does. */
 async function toBytes(
   body: RequestInit["body"],
   headers: Headers,

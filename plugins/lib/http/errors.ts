@@ -8,19 +8,19 @@ import {
   UPSTREAM_ERROR,
 } from "../../../core/services/servers.ts";
 
-/** A request led to an address that is not on the public internet. */
 export const SSRF_BLOCKED: ErrorKind = defineError("SSRF_BLOCKED", {
   spec: "SERVER_CONNECTION_ERROR",
   exit: 4,
+  description: "A request led to an address that is not on the public internet.",
 });
 
-/** A URL without its user and its query, which may hold secrets. */
-export function toShownUrl(url: string | URL): string {
+/** Removes the user and the query from a URL: they may hold secrets. */
+export function stripUrl(url: string | URL): string {
   const { origin, pathname } = new URL(url);
   return `${origin}${pathname}`;
 }
 
-/** The error for an answer that is larger than allowed. */
+/** Creates the error for an answer that is larger than allowed. */
 export function tooLarge(maxBytes: number): GatewayError {
   return new GatewayError(RESPONSE_TOO_LARGE, `The server's answer is larger than ${maxBytes} bytes.`, {
     data: { maxBytes },
@@ -32,12 +32,12 @@ const insecure =
 const unreachable: readonly (readonly [RegExp, string])[] = [
   [/ECONNREFUSED|connection refused/i, "the connection was refused"],
   [/ENOTFOUND|EAI_AGAIN|dns error/i, "its name is not known"],
-  [/EHOSTUNREACH|ENETUNREACH|unreachable/i, "there is no way to it"],
+  [/EHOSTUNREACH|ENETUNREACH|unreachable/i, "there is no route to it"],
   [/ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT/, "it did not answer in time"],
   [/client error \(Connect\)/, "no connection could be opened"],
 ];
 
-/** The error for a request that failed; each runtime words its own. `proxy` is the host of a proxy that may be in between. */
+/** Translates the error of a failed request; each runtime words its own. `proxy` is the host of a proxy in between. */
 export function toNetworkError(thrown: unknown, url: URL, proxy?: string): GatewayError {
   if (GatewayError.is(thrown)) return thrown;
   const text = collectMessages(thrown);
@@ -67,7 +67,7 @@ export function toNetworkError(thrown: unknown, url: URL, proxy?: string): Gatew
   }
   return new GatewayError(
     UPSTREAM_CLOSED,
-    `The connection to ${url.host} ended before the answer had come.`,
+    `The connection to ${url.host} ended before the answer arrived.`,
     options,
   );
 }
@@ -78,7 +78,6 @@ export function withSent(error: GatewayError, sent: boolean): GatewayError {
   return new GatewayError(kind, message, { cause, data: { ...data, sent } });
 }
 
-/** The messages and codes of an error and of its causes, without the URLs in them. */
 function collectMessages(thrown: unknown): string {
   const words: string[] = [];
   let next = thrown;
@@ -91,21 +90,21 @@ function collectMessages(thrown: unknown): string {
   return words.join(" ").replace(/\S+:\/\/\S+/g, "(url)");
 }
 
-/** The error for a status that no protocol step can use; nothing where the answer is worth reading. */
+/** Creates the error for a status that no protocol step can use; undefined if the answer is worth reading. */
 export function toStatusError(response: Response, name: string): GatewayError | undefined {
   const { status } = response;
   if (status === 403) return toForbiddenError(response, name);
   if (status !== 429 && status < 500) return undefined;
-  const retryAfterMs = parseRetryAfter(response.headers.get("retry-after"));
+  const retryAfterMs = parseRetryDelay(response.headers.get("retry-after"));
   const retryable = status !== 500 && status !== 501;
   const data = { status, retryable, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
-  const reason = status === 429 ? "it was asked too often" : "it has a fault of its own";
+  const reason = status === 429 ? "too many requests" : "the server failed";
   return new GatewayError(UPSTREAM_ERROR, `The server "${name}" answered HTTP ${status}: ${reason}.`, {
     data,
   });
 }
 
-/** The error for a status that has no meaning in the protocol. */
+/** Creates the error for a status that has no meaning in the protocol. */
 export function unexpectedStatus(status: number, name: string): GatewayError {
   return new GatewayError(UPSTREAM_ERROR, `The server "${name}" answered HTTP ${status}.`, {
     data: { status },
@@ -126,7 +125,7 @@ function toForbiddenError(response: Response, name: string): GatewayError {
   );
 }
 
-/** The login that a server asks for in `WWW-Authenticate`. */
+/** Login that a server asks for in `WWW-Authenticate`. */
 export interface Challenge {
   readonly scope?: string;
   readonly resourceMetadata?: URL;
@@ -138,7 +137,7 @@ export function parseChallenge(response: Response): Challenge {
   const scope = parameter(/[ ,]scope=(?:"([^"]{1,1000})"|([^\s,"]{1,1000}))/.exec(header));
   const metadata = parameter(/[ ,]resource_metadata=(?:"([^"]{1,2000})"|([^\s,"]{1,2000}))/.exec(header));
   return {
-    // Only characters that RFC 6749 allows in a scope, so that it can be shown.
+    // Only characters that RFC 6749 allows in a scope, so that messages can quote it.
     ...(scope !== undefined && /^[\x20\x21\x23-\x5b\x5d-\x7e]+$/.test(scope) ? { scope } : {}),
     ...(metadata !== undefined && URL.canParse(metadata) ? { resourceMetadata: new URL(metadata) } : {}),
   };
@@ -152,7 +151,7 @@ function loginCommand(name: string): string {
   return `toolpipe login ${name}`;
 }
 
-/** The error for a server that wants the user to log in. */
+/** Creates the error for a server that asks the user to log in. */
 export function needsLogin(name: string, why = "asks for a login"): GatewayError {
   const login = loginCommand(name);
   return new GatewayError(NEEDS_AUTH, `The server "${name}" ${why}. Run "${login}".`, {
@@ -160,8 +159,8 @@ export function needsLogin(name: string, why = "asks for a login"): GatewayError
   });
 }
 
-/** Milliseconds to wait, from a number of seconds or a date; at most a day. */
-function parseRetryAfter(header: string | null): number | undefined {
+/** Parses seconds or a date into milliseconds, at most a day. */
+function parseRetryDelay(header: string | null): number | undefined {
   if (header === null) return undefined;
   const text = header.trim();
   const ms = /^\d{1,12}$/.test(text) ? Number(text) * 1000 : Date.parse(text) - Date.now();

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { Readable } from "node:stream";
 import type { Dispatcher } from "undici";
-import { cancelledBy } from "../../../core/mod.ts";
+import { getAbortReason } from "../../../core/mod.ts";
 import { type AddressOptions, createHostCheck, guardedConnector } from "./address.ts";
 import { toNetworkError, withSent } from "./errors.ts";
 
@@ -13,7 +13,7 @@ export interface HttpRequest {
   readonly body?: string | Uint8Array | Readable | undefined;
 }
 
-/** The answer to a request, as it comes: redirects are answers, and the body is as compressed as it was sent. */
+/** Answer as it comes: redirects are answers, and the body is still compressed. */
 export interface HttpAnswer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
@@ -26,21 +26,14 @@ export interface ExchangeOptions extends Partial<AddressOptions> {
   readonly ca?: string | undefined;
   /** Most connections to one server; unlimited by default. */
   readonly connections?: number | undefined;
-  /** False connects without the proxies of the environment, and anew for every request. */
+  /** False connects without proxies, and anew for every request. */
   readonly pooled?: boolean | undefined;
   readonly connectTimeoutMs?: number | undefined;
 }
 
-/** Exchanges requests for answers over connections of its own. */
-export interface Exchange {
-  /** Rejects with a `GatewayError` whose `data.sent` says whether the request may have been acted upon; so does the body. */
-  send(request: HttpRequest, signal?: AbortSignal): Promise<HttpAnswer>;
-  close(): Promise<void>;
-}
-
 interface Connections {
   readonly dispatcher: Dispatcher;
-  /** The host of a proxy that requests may go through. */
+  /** Host of a proxy that requests may go through. */
   readonly proxy?: string | undefined;
   checkHost?(url: URL): Promise<void>;
 }
@@ -48,10 +41,11 @@ interface Connections {
 const CONNECT_MS = 10_000;
 
 /** Creates an exchange. undici, which takes 110 ms to load, is imported with its first request. */
-export function createExchange(options: ExchangeOptions = {}): Exchange {
+export function createExchange(options: ExchangeOptions = {}) {
   let opening: Promise<Connections> | undefined;
   return {
-    async send(request, signal) {
+    /** Rejects with a `GatewayError` whose `data.sent` says whether the request may have been acted upon; so does the body. */
+    async send(request: HttpRequest, signal?: AbortSignal): Promise<HttpAnswer> {
       opening ??= openConnections(options);
       const { dispatcher, proxy, checkHost } = await opening;
       try {
@@ -137,7 +131,7 @@ function dispatch(
       controller?.abort(error);
     };
     function onAbort(): void {
-      if (signal) fail(cancelledBy(signal));
+      if (signal) fail(getAbortReason(signal));
     }
 
     if (signal?.aborted) return onAbort();

@@ -18,7 +18,7 @@ const LOOPBACK = "localhost,127.0.0.1,[::1]";
 
 /**
  * Reads `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY`; lower-case names win. Requests over https use the proxy of http
- * where they have none of their own, as undici's `EnvHttpProxyAgent` does. Returns nothing where no proxy is named.
+ * where they have none of their own, as undici's `EnvHttpProxyAgent` does. Returns undefined if no proxy is set.
  */
 export function readProxySettings(env: Environment = process.env): ProxySettings | undefined {
   const read = (name: string): string => env[name.toLowerCase()] ?? env[name] ?? "";
@@ -82,7 +82,7 @@ function readCertificates(env: Environment): readonly string[] {
   return readFiles([file, ...inFolders]);
 }
 
-/** A file that cannot be read is passed over, as in OpenSSL: the variable is often left over from another program. */
+/** Skips a file that cannot be read, as OpenSSL does: the variable is often left over from another program. */
 function readFiles(files: readonly string[]): readonly string[] {
   return files.flatMap((file) => {
     try {

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { GatewayError } from "../../../core/mod.ts";
 import { CONNECT_FAILED } from "../../../core/services/servers.ts";
-import { toShownUrl } from "./errors.ts";
+import { stripUrl } from "./errors.ts";
 import type { HttpAnswer, HttpRequest } from "./exchange.ts";
 
 /**
@@ -12,7 +12,7 @@ export type RedirectRules = "message" | "web";
 
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
-/** The request that a redirect asks for; nothing where the answer is none, or is not followed. */
+/** Returns the request that a redirect asks for; undefined if the answer is no redirect, or is not followed. */
 export function nextRequest(
   request: HttpRequest,
   { status, headers: { location } }: Pick<HttpAnswer, "status" | "headers">,
@@ -29,9 +29,9 @@ export function nextRequest(
   const url = resolveRedirect(request.url, location);
   if (!becomesGet && !repeats) {
     // A browser would go on with GET, without the message.
-    throw refused(
+    throw toRedirectError(
       request.url,
-      `it has moved to ${toShownUrl(url)}, which must be written in the configuration`,
+      `it has moved to ${stripUrl(url)}, which must be written in the configuration`,
     );
   }
   const isSame = isSameOrigin(request.url, url);
@@ -49,22 +49,23 @@ export function nextRequest(
   };
 }
 
-/** The target of a redirect. It never leads from https to anything else. */
+/** Resolves the target of a redirect. It never leads from https to anything else. */
 export function resolveRedirect(from: URL, location: string): URL {
-  if (!URL.canParse(location, from.href)) throw refused(from, "it redirects to something that is no URL");
-  const target = withoutUser(new URL(location, from));
+  if (!URL.canParse(location, from.href))
+    throw toRedirectError(from, "it redirects to something that is no URL");
+  const target = removeUser(new URL(location, from));
   if (target.protocol === "https:" || (target.protocol === "http:" && from.protocol === "http:"))
     return target;
-  throw refused(from, "it redirects from https to something that is not");
+  throw toRedirectError(from, "it redirects from https to something that is not");
 }
 
-/** The error for a server that redirects in a way that is not followed. */
-export function refused(from: URL, why: string): GatewayError {
+/** Creates the error for a server that redirects in a way that is not followed. */
+export function toRedirectError(from: URL, why: string): GatewayError {
   return new GatewayError(CONNECT_FAILED, `The server at ${from.host} cannot be used: ${why}.`);
 }
 
 /** Removes the user and password from a URL. */
-export function withoutUser(url: URL): URL {
+export function removeUser(url: URL): URL {
   const plain = new URL(url);
   plain.username = "";
   plain.password = "";
@@ -79,7 +80,7 @@ function isHarmless(name: string, secretHeaders: ReadonlyMap<string, string>): b
   );
 }
 
-/** The same scheme, host and port; or the same host over https in place of http, each on its default port. */
+/** Whether two URLs have one scheme, host and port; https in place of http counts, each on its default port. */
 function isSameOrigin(from: URL, to: URL): boolean {
   if (from.origin === to.origin) return true;
   return (

@@ -1,9 +1,8 @@
 import { Buffer } from "node:buffer";
 import type { IncomingMessage } from "node:http";
 import { isIPv4 } from "node:net";
-import { jsonScan } from "../json.ts";
-import { rpcCodes } from "../jsonrpc.ts";
-import { malformed, notAllowed, Refusal } from "./server-refusal.ts";
+import { createJsonScan } from "../json.ts";
+import { HttpRefusal, malformed, notAllowed, rpcCodes } from "../jsonrpc.ts";
 
 /** Limits of one message from a client. */
 export interface MessageLimits {
@@ -11,19 +10,13 @@ export interface MessageLimits {
   /** Levels of JSON nesting. */
   readonly depth: number;
   /** Limit of all messages together that are being read; none by default. */
-  readonly reading?: ReadBudget | undefined;
-}
-
-/** Bytes of the messages that are being read. */
-export interface ReadBudget {
-  readonly maxBytes: number;
-  bytes: number;
+  readonly reading?: { readonly maxBytes: number; bytes: number } | undefined;
 }
 
 const loopbackNames: readonly string[] = ["localhost", "127.0.0.1", "[::1]"];
 const methods: readonly (string | undefined)[] = ["GET", "POST"];
 
-/** The address that is served, and the hosts and origins that are allowed there. */
+/** Address of a server, with the hosts and origins that it accepts. */
 export interface ServedAddress {
   readonly host: string;
   readonly port: number;
@@ -33,17 +26,18 @@ export interface ServedAddress {
   readonly allowedOrigins?: readonly string[] | undefined;
 }
 
-/** Whether only this machine can reach an address. */
+/** Whether only this machine can reach a host; an IPv6 address may stand in brackets. */
 export function isLoopback(host: string): boolean {
-  return host === "localhost" || host === "::1" || (isIPv4(host) && host.startsWith("127."));
+  const plain = host.replace(/^\[|\]$/g, "");
+  return plain === "localhost" || plain === "::1" || (isIPv4(plain) && plain.startsWith("127."));
 }
 
-/** A host as it stands in a URL. */
+/** Returns a host in the form of URLs. */
 export function toUrlHost(host: string): string {
   return host.includes(":") ? `[${host}]` : host;
 }
 
-/** The path of a request. */
+/** Returns the path of a request. */
 export function getPath({ url = "" }: Pick<IncomingMessage, "url">): string {
   return url.split("?", 1)[0] ?? "";
 }
@@ -62,7 +56,7 @@ export function withPathCheck(
 ): (request: IncomingMessage) => void {
   return (request) => {
     check(request);
-    if (getPath(request) !== path) throw new Refusal(404, "There is nothing at this address.");
+    if (getPath(request) !== path) throw new HttpRefusal(404, "There is nothing at this address.");
     if (!methods.includes(request.method)) throw notAllowed(methods.join(", "));
   };
 }
@@ -88,19 +82,19 @@ export function createOriginCheck(place: ServedAddress): (request: IncomingMessa
       others.has(host) ||
       others.has(host.replace(/:\d+$/, "")) ||
       // A server at all addresses is asked by one of them. A name can be made to resolve to this machine; an address cannot.
-      (isExposed && host === addressOf(socket));
-    if (!isOurs) throw new Refusal(403, "Requests to this host are not answered here.");
+      (isExposed && host === getAddress(socket));
+    if (!isOurs) throw new HttpRefusal(403, "Requests to this host are not answered here.");
     if (origin === undefined || isLoopbackOrigin(origin) || origins.has(origin.toLowerCase())) return;
     if (isExposed && isOrigin(origin, host)) return;
-    throw new Refusal(403, "Requests from this origin are not answered.");
+    throw new HttpRefusal(403, "Requests from this origin are not answered.");
   };
 }
 
-function addressOf({ localAddress = "", localPort }: IncomingMessage["socket"]): string {
+function getAddress({ localAddress = "", localPort }: IncomingMessage["socket"]): string {
   return `${toUrlHost(localAddress.replace(/^::ffff:(?=\d+\.)/, ""))}:${localPort}`;
 }
 
-/** Whether a request is from our own page. A proxy between the browser and us may have ended TLS. */
+/** Whether a request comes from our own page. A proxy between browser and server may have ended TLS. */
 function isOrigin(origin: string, host: string): boolean {
   return /^https?:\/\//i.test(origin) && origin.toLowerCase().replace(/^https?:\/\//, "") === host;
 }
@@ -114,20 +108,20 @@ function isLoopbackOrigin(origin: string): boolean {
   }
 }
 
-/** Reads the JSON of a request. Nothing is parsed that is too large or nested too deeply. */
+/** Reads the JSON of a request. Rejects what is too large or nested too deeply before it is parsed. */
 export async function readJson(request: IncomingMessage, limits: MessageLimits): Promise<unknown> {
   const { "content-type": type = "", "content-encoding": encoding = "identity" } = request.headers;
   if (type.split(";", 1)[0]?.trim().toLowerCase() !== "application/json") {
-    throw new Refusal(415, "A message must be sent as application/json.");
+    throw new HttpRefusal(415, "A message must be sent as application/json.");
   }
-  if (encoding !== "identity") throw new Refusal(415, "A message must be sent uncompressed.");
-  const scan = jsonScan(limits.depth);
+  if (encoding !== "identity") throw new HttpRefusal(415, "A message must be sent uncompressed.");
+  const scan = createJsonScan(limits.depth);
   const bytes = await readBytes(request, limits, scan.feed);
   if (scan.tooDeep) throw malformed("This message is nested too deeply.", scan.id());
   try {
     return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   } catch {
-    throw new Refusal(400, "This message is not JSON.", { code: rpcCodes.parse });
+    throw new HttpRefusal(400, "This message is not JSON.", { code: rpcCodes.parse });
   }
 }
 
@@ -139,8 +133,8 @@ function readBytes(
   let parts: Uint8Array[] = [];
   let size = 0;
   const read = new Promise<Uint8Array>((resolve, reject) => {
-    const tooLarge = new Refusal(413, `A message may have ${maxBytes} bytes at most.`);
-    const broken = new Refusal(400, "The message is incomplete.");
+    const tooLarge = new HttpRefusal(413, `A message may have ${maxBytes} bytes at most.`);
+    const broken = new HttpRefusal(400, "The message is incomplete.");
     if (Number(request.headers["content-length"]) > maxBytes) return reject(tooLarge);
     // A client that disconnected in the meantime sends nothing more.
     if (request.destroyed) return reject(broken);
@@ -168,8 +162,8 @@ function readBytes(
   });
 }
 
-function busy(): Refusal {
-  return new Refusal(503, "The gateway has too much to read at once. Try again in 1 s.", {
+function busy(): HttpRefusal {
+  return new HttpRefusal(503, "The gateway is reading too many messages at once. Try again in 1 s.", {
     reason: "OVERLOADED",
     headers: { "retry-after": "1" },
   });

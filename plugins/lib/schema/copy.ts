@@ -2,15 +2,15 @@ import { format as formats, type Schema, Validator } from "@cfworker/json-schema
 import { isJsonObject, type JsonObject } from "../../../core/mod.ts";
 import { type Survey, survey } from "../json.ts";
 import type { LinearPattern } from "../pattern.ts";
-import { DATA, NAMED, type SchemaScan, scanSchema, tooComplex } from "./scan.ts";
+import { DATA, NAMED, scanSchema, tooComplex } from "./schema.ts";
 
-/** References multiply what few nodes say: past this many steps checking stops, before anyone notices a pause. */
+/** References multiply nodes: a check stops after this many steps, before it takes noticeable time. */
 const LEAST_STEPS = 50_000;
 const STEPS_A_VALUE = 25;
 const MOST_STEPS = 250_000;
-/** The same for patterns, in places of a text times places in a pattern. */
+/** Limit for patterns: length of the string times size of the pattern. */
 const MAX_MATCHING = 9_000_000;
-/** In longer lists nobody looks for the same item twice: it takes the square of their length. */
+/** Longer lists are not checked for equal items: it takes the square of their length. */
 const MAX_UNIQUE = 1_000;
 
 // `__proto__` would replace the prototype that counts; the others belong to an older draft.
@@ -19,30 +19,27 @@ const DROPPED = new Set(["__proto__", "$recursiveRef", "$recursiveAnchor"]);
 /** Patterns by their source; those that cannot be matched in linear time are not there. */
 export type Patterns = ReadonlyMap<string, LinearPattern>;
 
-/** What became of a check. */
-export interface Checked {
-  readonly valid: boolean;
-  /** What is wrong, and where, in the words of the validator. */
-  readonly fault?: { readonly instanceLocation: string; readonly keyword: string; readonly error: string };
-}
-
-/** A schema that is safe to check against. */
+/** Schema that is safe to check against. */
 export interface SchemaCopy {
   /** Checks a value, within limits; throws where these are passed, or where the schema is none. */
-  check(value: unknown): Checked;
+  check(value: unknown): {
+    readonly valid: boolean;
+    /** Innermost error of the validator. */
+    readonly fault?: { readonly instanceLocation: string; readonly keyword: string; readonly error: string };
+  };
 }
 
 /**
- * Copies a schema so that no stranger's regular expression is ever run as such: patterns are matched in linear time.
+ * Copies a schema so that no untrusted regular expression is run as such: patterns are matched in linear time.
  * One for which that cannot be done is left out, with what depends on it. That makes the check more lenient, never
  * stricter; the tool's server still makes the whole of it.
  */
 export function copySchema(
   original: JsonObject,
   patterns: Patterns = new Map(),
-  scan: SchemaScan = scanSchema(original),
+  sources: ReadonlySet<string> = scanSchema(original),
 ): SchemaCopy {
-  const hasUnchecked = [...scan.patterns].some((source) => !patterns.has(source));
+  const hasUnchecked = [...sources].some((source) => !patterns.has(source));
   let validator: Validator | undefined;
   let steps = 0;
   let matching = 0;
@@ -57,22 +54,22 @@ export function copySchema(
       current = survey(value);
       steps = Math.max(0, MOST_STEPS - LEAST_STEPS - STEPS_A_VALUE * current.values);
       matching = 0;
-      // The validator has no other door for a test of our own. Nothing else runs while these are there.
-      for (const [index, { test }] of matchers.entries()) formats[nameOf(index)] = test;
+      // Formats are the only hook of the validator for own tests. It runs synchronously, so no other check sees them.
+      for (const [index, { test }] of matchers.entries()) formats[formatName(index)] = test;
       try {
         const { valid, errors } = validator.validate(value);
-        // The last one is the innermost: those before it only say that something inside is wrong.
+        // The last error is the innermost; those before it only report that an inner check failed.
         const last = errors.at(-1);
-        return valid || !last ? { valid } : { valid, fault: { ...last, error: inWords(last.error) } };
+        return valid || !last ? { valid } : { valid, fault: { ...last, error: describeError(last.error) } };
       } finally {
         current = undefined;
-        for (const index of matchers.keys()) delete formats[nameOf(index)];
+        for (const index of matchers.keys()) delete formats[formatName(index)];
       }
     },
   };
 
-  /** An error says what was written in the schema. */
-  function inWords(error: string): string {
+  /** Quotes the schema as written in place of our format. */
+  function describeError(error: string): string {
     return error.replace(
       /format "toolpipe:(\d+)"/,
       (whole, index) => matchers[Number(index)]?.words ?? whole,
@@ -104,24 +101,25 @@ export function copySchema(
       }
     }
     if (named) return result;
-    if (typeof value["pattern"] === "string") byFormat(result, value["pattern"], value["format"]);
-    if (isJsonObject(value["patternProperties"])) byName(result, value["patternProperties"]);
+    if (typeof value["pattern"] === "string") replacePattern(result, value["pattern"], value["format"]);
+    if (isJsonObject(value["patternProperties"]))
+      replacePatternProperties(result, value["patternProperties"]);
     if (isInteger(value["type"])) keepExact(result);
     return result;
   }
 
-  /** Puts a test of a text in the place of its pattern. */
-  function byFormat(result: JsonObject, source: string, format: unknown): void {
+  /** Replaces a pattern by a test of our own. */
+  function replacePattern(result: JsonObject, source: string, format: unknown): void {
     const pattern = patterns.get(source);
     if (!pattern) return;
     const other = typeof format === "string" && Object.hasOwn(formats, format) ? formats[format] : undefined;
     const words = `pattern ${JSON.stringify(source)}${other ? ` or format "${format}"` : ""}`;
     matchers.push({ words, test: (text) => matches(pattern, text) && (other?.(text) ?? true) });
-    result["format"] = nameOf(matchers.length - 1);
+    result["format"] = formatName(matchers.length - 1);
   }
 
-  /** Properties by pattern are properties by name, once it is known what names there are. */
-  function byName(result: JsonObject, given: JsonObject): void {
+  /** Replaces properties by pattern by properties by name, once the names are known. */
+  function replacePatternProperties(result: JsonObject, given: JsonObject): void {
     const own = (result["properties"] ?? {}) as JsonObject;
     const byPattern = (result["patternProperties"] ?? {}) as JsonObject;
     const all = Object.keys(given).flatMap((source) => {
@@ -158,7 +156,7 @@ export function copySchema(
     }
   }
 
-  /** Whether a keyword is a pattern that is not checked, or asks for the opposite of one. */
+  /** Whether a keyword is a pattern that is not checked, or the opposite of one. */
   function isLeftOut(key: string, schema: JsonObject): boolean {
     if (key === "pattern") return true;
     // The one format whose check takes exponential time.
@@ -178,7 +176,7 @@ export function copySchema(
     return Object.keys(value).some((source) => !patterns.has(source));
   }
 
-  /** A reference may lead anywhere, so it counts. So does a property of that name: rather too lenient than too strict. */
+  /** A reference may lead to any schema, so it counts. So does a property of that name: too lenient beats too strict. */
   function mayBeUnchecked(value: unknown): boolean {
     if (Array.isArray(value)) return value.some(mayBeUnchecked);
     if (!isJsonObject(value)) return false;
@@ -188,7 +186,7 @@ export function copySchema(
   }
 }
 
-function nameOf(index: number): string {
+function formatName(index: number): string {
   return `toolpipe:${index}`;
 }
 
@@ -196,7 +194,7 @@ function isInteger(type: unknown): boolean {
   return Array.isArray(type) ? type.includes("integer") && !type.includes("number") : type === "integer";
 }
 
-/** A larger number is not the one that was sent: it was rounded as it was read. */
+/** A larger number was rounded when it was parsed: it is not the one that was sent. */
 function keepExact(schema: JsonObject): void {
   const { minimum, maximum } = schema;
   schema["minimum"] = Math.max(typeof minimum === "number" ? minimum : -Infinity, Number.MIN_SAFE_INTEGER);

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from "../../../core/mod.ts";
 import { copySchema } from "./copy.ts";
-import { propertiesOf, resolveRef, schemasIn, typesOf, valuesOf } from "./schema.ts";
+import { getAllowedValues, getTypes, listSchemaProperties, resolveSchemaRef, toSchemas } from "./schema.ts";
 
 const STYLES: readonly SampleStyle[] = [
   { optional: true, defaults: true },
@@ -9,32 +9,32 @@ const STYLES: readonly SampleStyle[] = [
 ];
 
 /**
- * A value that a schema allows: its author's example or default where there is one, else one made up. Nothing
+ * Creates a value that a schema allows: its author's example or default if there is one, else an invented one. Undefined
  * where none was found that the schema accepts.
  *
  * @example
  * ```ts
- * import { exampleOf } from "toolpipe/plugins/types";
+ * import { createExample } from "toolpipe/plugins/types";
  *
- * await exampleOf({ type: "object", properties: { repo: { type: "string", examples: ["owner/repo"] } } }); // { repo: "owner/repo" }
+ * await createExample({ type: "object", properties: { repo: { type: "string", examples: ["owner/repo"] } } }); // { repo: "owner/repo" }
  * ```
  */
-export async function exampleOf(schema: unknown): Promise<unknown> {
+export async function createExample(schema: unknown): Promise<unknown> {
   if (!isJsonObject(schema)) return;
-  const matches = await patternCheck(schema);
+  const matches = await createPatternCheck(schema);
   try {
     const copy = copySchema(schema);
     for (const style of STYLES) {
-      const value = sampleOf(schema, style, matches);
+      const value = createSample(schema, style, matches);
       if (value !== undefined && copy.check(value).valid) return value;
     }
   } catch {
-    // Too complex, or no schema at all: a server may offer anything.
+    // The schema is too complex, or no schema at all.
   }
 }
 
-/** Patterns are a stranger's, so the engine must be one that none of them can stall. It is loaded where one is met. */
-async function patternCheck(schema: object): Promise<PatternCheck> {
+/** Patterns are untrusted, so they need an engine that cannot stall. It is loaded for the first pattern. */
+async function createPatternCheck(schema: object): Promise<PatternCheck> {
   if (!JSON.stringify(schema).includes('"pattern"')) return () => true;
   const { RE2JS } = await import("re2js");
   return (pattern, text) => {
@@ -47,49 +47,48 @@ async function patternCheck(schema: object): Promise<PatternCheck> {
   };
 }
 
-/** How a sample is made. */
-export interface SampleStyle {
-  /** Optional properties that have an example of their own are shown too. */
+interface SampleStyle {
+  /** Whether optional properties with an example of their own are included. */
   readonly optional: boolean;
-  /** Defaults are taken for examples; some are not allowed by their own schema. */
+  /** Whether defaults are used as examples; some violate their own schema. */
   readonly defaults: boolean;
 }
 
-/** Deeper schemas have no end, or no reader. */
+/** Deeper schemas have no end. */
 const MAX_DEPTH = 12;
 const MAX_ITEMS = 20;
 
-/** A value that a schema probably allows; nothing if none was found. */
-export function sampleOf(root: unknown, style: SampleStyle, matches: PatternCheck): unknown {
+/** Creates a value that a schema probably allows; undefined if none was found. */
+function createSample(root: unknown, style: SampleStyle, matches: PatternCheck): unknown {
   return sample(root, "", 0);
 
   function sample(schema: unknown, name: string, depth: number): unknown {
     if (schema === true) return name || "text";
     if (!isJsonObject(schema) || depth > MAX_DEPTH) return;
-    const told = toldIn(schema);
+    const told = findGivenValue(schema);
     if (told !== undefined) return told;
-    if (Object.hasOwn(schema, "$ref")) return sample(resolveRef(schema["$ref"], root), name, depth + 1);
-    const branch = chosenBranch(schema);
-    const parts = [...schemasIn(schema["allOf"]), ...(branch === undefined ? [] : [branch])];
+    if (Object.hasOwn(schema, "$ref")) return sample(resolveSchemaRef(schema["$ref"], root), name, depth + 1);
+    const branch = chooseBranch(schema);
+    const parts = [...toSchemas(schema["allOf"]), ...(branch === undefined ? [] : [branch])];
     const own = ownSample(schema, name, depth);
     const others = parts.map((part) => sample(part, name, depth + 1));
     const objects = [own, ...others].filter(isJsonObject);
     if (objects.length > 1) return Object.assign({}, ...objects);
-    const isBare = typesOf(schema).length === 0 || (isJsonObject(own) && Object.keys(own).length === 0);
+    const isBare = getTypes(schema).length === 0 || (isJsonObject(own) && Object.keys(own).length === 0);
     return isBare ? (others.find((value) => value !== undefined) ?? own) : own;
   }
 
-  /** What the author of a schema gives as a value of it. */
-  function toldIn(schema: JsonObject): unknown {
+  /** Returns a value that the author of a schema gives. */
+  function findGivenValue(schema: JsonObject): unknown {
     const { examples, example, default: byDefault } = schema;
     const told = Array.isArray(examples) && examples.length > 0 ? examples[0] : example;
     if (told !== undefined) return told;
     if (style.defaults && byDefault !== undefined && byDefault !== null && byDefault !== "") return byDefault;
-    return valuesOf(schema)?.find((value) => value !== null && value !== "");
+    return getAllowedValues(schema)?.find((value) => value !== null && value !== "");
   }
 
   function ownSample(schema: JsonObject, name: string, depth: number): unknown {
-    const types = typesOf(schema);
+    const types = getTypes(schema);
     const type = types.find((one) => one !== "null") ?? types[0];
     if (type === "string") return textSample(schema, name, matches);
     if (type === "number" || type === "integer") return numberSample(schema, type === "integer");
@@ -103,7 +102,7 @@ export function sampleOf(root: unknown, style: SampleStyle, matches: PatternChec
 
   function objectSample(schema: JsonObject, depth: number): JsonObject | undefined {
     const result: JsonObject = {};
-    for (const { name, schema: inner, required } of propertiesOf(schema)) {
+    for (const { name, schema: inner, required } of listSchemaProperties(schema)) {
       const hasOwn = isJsonObject(inner) && ("examples" in inner || "example" in inner);
       if (!required && !(style.optional && hasOwn)) continue;
       const value = sample(inner, name, depth + 1);
@@ -115,7 +114,7 @@ export function sampleOf(root: unknown, style: SampleStyle, matches: PatternChec
 
   function listSample(schema: JsonObject, name: string, depth: number): unknown[] | undefined {
     const { items, prefixItems, minItems, maxItems } = schema;
-    const heads = Array.isArray(prefixItems) ? prefixItems : schemasIn(items);
+    const heads = Array.isArray(prefixItems) ? prefixItems : toSchemas(items);
     const least = typeof minItems === "number" ? minItems : 0;
     if (least > MAX_ITEMS || maxItems === 0) return least > MAX_ITEMS ? undefined : [];
     const inner = Array.isArray(items) ? [] : [items ?? true];
@@ -125,9 +124,8 @@ export function sampleOf(root: unknown, style: SampleStyle, matches: PatternChec
   }
 }
 
-/** Of several choices the first that is not just `null`. */
-function chosenBranch(schema: JsonObject): unknown {
-  const branches = [...schemasIn(schema["anyOf"]), ...schemasIn(schema["oneOf"])];
+function chooseBranch(schema: JsonObject): unknown {
+  const branches = [...toSchemas(schema["anyOf"]), ...toSchemas(schema["oneOf"])];
   return branches.find((branch) => !isJsonObject(branch) || branch["type"] !== "null");
 }
 
@@ -146,10 +144,10 @@ function numberSample(schema: JsonObject, isWhole: boolean): number {
   return isWhole ? Math.ceil(value) : value;
 }
 
-/** Says whether a text matches the `pattern` of a schema; nothing where that cannot be found out. */
-export type PatternCheck = (pattern: string, text: string) => boolean | undefined;
+/** Whether a string matches the `pattern` of a schema; undefined if the engine cannot tell. */
+type PatternCheck = (pattern: string, text: string) => boolean | undefined;
 
-/** By `format`, and by the word a parameter's name holds. */
+/** Samples by `format`, or by a word in the name of the parameter. */
 const KNOWN: readonly (readonly [format: string, name: RegExp, sample: string])[] = [
   ["email", /e-?mail/i, "user@example.com"],
   ["uri", /url|uri|link|website/i, "https://example.com"],
@@ -164,27 +162,16 @@ const KNOWN: readonly (readonly [format: string, name: RegExp, sample: string])[
   ["json-pointer", /json_?pointer/i, "/name"],
 ];
 
-/** What a pattern may ask for, where nothing else is known of the text. */
-const GUESSES = [
-  "example",
-  "1",
-  "abc123",
-  "ABC",
-  "AB12",
-  "1a2b3c4d",
-  "#1a2b3c",
-  "1.0.0",
-  "09:30",
-  "+15555550100",
-  "owner/repo",
-  "https://example.com",
-];
+const GUESSES =
+  "example 1 abc123 ABC AB12 1a2b3c4d #1a2b3c 1.0.0 09:30 +15555550100 owner/repo https://example.com".split(
+    " ",
+  );
 
-/** `(e.g. "this")`: what a description gives as an example. */
+/** Matches an example in a description: `(e.g. "this")`. */
 const IN_WORDS = /(?:e\.g\.|for example|such as|example|like)[,:]?\s*(?:(["'`])([^"'`\n]{1,60})\1)/i;
 
-/** A text that a schema allows, as near to a real one as its words tell; nothing if none was found. */
-export function textSample(schema: JsonObject, name: string, matches: PatternCheck): string | undefined {
+/** Creates a string that a schema allows, as close to a real one as its description tells; undefined if none was found. */
+function textSample(schema: JsonObject, name: string, matches: PatternCheck): string | undefined {
   const { pattern, format, description } = schema;
   const told = typeof description === "string" ? IN_WORDS.exec(description.slice(0, 1000))?.[2] : undefined;
   const byFormat = KNOWN.filter(([known]) => known === (format === "url" ? "uri" : format));
@@ -194,11 +181,11 @@ export function textSample(schema: JsonObject, name: string, matches: PatternChe
   const all =
     typeof pattern === "string" ? [...likely, ...KNOWN.map(([, , sample]) => sample), ...GUESSES] : likely;
   return all
-    .map((text) => fitted(text, schema))
+    .map((text) => fitLength(text, schema))
     .find((text) => typeof pattern !== "string" || (matches(pattern, text) ?? byFormat.length > 0));
 }
 
-function fitted(text: string, { minLength, maxLength }: JsonObject): string {
+function fitLength(text: string, { minLength, maxLength }: JsonObject): string {
   const least = typeof minLength === "number" ? Math.min(minLength, 1000) : 0;
   const most = typeof maxLength === "number" ? maxLength : text.length + least;
   return text.padEnd(least, text || "x").slice(0, Math.max(0, most));

@@ -1,10 +1,10 @@
 import type { ToolDefinition } from "../../../core/mod.ts";
-import { type Detail, outlineOf, propertyName, render } from "./render.ts";
-import { type Property, propertiesOf } from "./schema.ts";
+import { type Detail, propertyName, render, renderOutline } from "./render.ts";
+import { listSchemaProperties, type Property } from "./schema.ts";
 
-/** The options of {@link signature}. */
+/** Options for {@link signature}. */
 export interface SignatureOptions {
-  /** Characters, without the name of the tool; 400 by default. What does not fit is shown in less detail, or counted. */
+  /** Characters without the name of the tool; 400 by default. Parameters that do not fit lose detail, or are counted. */
   readonly maxLength?: number | undefined;
 }
 
@@ -27,7 +27,7 @@ export function signature(
   { name, inputSchema }: Pick<ToolDefinition, "name" | "inputSchema">,
   { maxLength = 400 }: SignatureOptions = {},
 ): string {
-  const properties = propertiesOf(inputSchema);
+  const properties = listSchemaProperties(inputSchema);
   if (properties.length === 0) return `${name}(${wholeArguments(inputSchema, maxLength)})`;
   const parameters = properties.toSorted((a, b) => Number(b.required) - Number(a.required));
   let texts: string[] = [];
@@ -43,7 +43,7 @@ export function signature(
   return `${name}(${[...texts.slice(0, shown), `/* ${texts.length - shown} more */`].join(", ")})`;
 }
 
-/** A schema without properties may still say what it takes: a choice of objects, say. */
+/** A schema without properties may still describe its arguments, such as a choice of objects. */
 function wholeArguments(inputSchema: unknown, maxLength: number): string {
   const type = compactType(inputSchema, { maxLength });
   return ["object", "unknown", "{}"].includes(type) ? "" : `args: ${type}`;
@@ -53,15 +53,15 @@ function parameterText({ name, required, schema }: Property, root: unknown, maxL
   return `${propertyName(name)}${required ? "" : "?"}: ${compactType(schema, { root, maxLength })}`;
 }
 
-/** The options of {@link compactType}. */
+/** Options for {@link compactType}. */
 export interface CompactTypeOptions {
-  /** The schema that references lead into; the schema itself by default. */
+  /** Schema that references lead into; the schema itself by default. */
   readonly root?: unknown;
-  /** Characters; 300 by default. A longer type is shown in less detail. */
+  /** Characters; 300 by default. A longer type loses detail. */
   readonly maxLength?: number | undefined;
 }
 
-/** Below this there is no room for the kinds of things that a schema may allow. */
+/** Shorter limits leave no room for the kinds of a union. */
 const SHORTEST = 60;
 
 const DETAILS: readonly Detail[] = [
@@ -79,7 +79,7 @@ const DETAILS: readonly Detail[] = [
 
 /**
  * A JSON Schema as a TypeScript type in one line, for a reader that knows TypeScript. Any value is taken for a
- * schema; one that says nothing is `unknown`. What does not fit is named by its kind, or counted.
+ * schema; an empty one is `unknown`. Parts that do not fit are named by their kind, or counted.
  *
  * @example
  * ```ts
@@ -95,6 +95,6 @@ export function compactType(schema: unknown, options: CompactTypeOptions = {}): 
     const type = render(schema, root, detail, maxLength);
     if (type !== undefined) return type;
   }
-  const outline = outlineOf(schema, root);
+  const outline = renderOutline(schema, root);
   return outline.length <= maxLength ? outline : "unknown";
 }

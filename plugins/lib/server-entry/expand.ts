@@ -4,20 +4,20 @@ import { parseEnv } from "node:util";
 import { GatewayError } from "../../../core/mod.ts";
 import { MISSING_VARIABLE } from "../../../core/services/servers.ts";
 import type { Connection, Machine, ServerConfig, StdioConnection } from "../../../core/services/sources.ts";
-import { isWebUrl } from "./connection-of.ts";
-import { pathFrom, untilde, variable } from "./machine.ts";
+import { isWebUrl } from "./connection.ts";
+import { expandHome, getVariable, resolvePath } from "./machine.ts";
 
-/** A connection with its variables filled in as far as they are set. */
-export interface Filled {
+/** Connection with its variables filled in as far as they are set. */
+export interface FilledConnection {
   readonly connection: Connection;
-  /** The names of those that are not. */
+  /** Names of variables that are not set. */
   readonly missing: readonly string[];
 }
 
 /**
- * Fills in the variables of a server, reads its `envFile`, and leaves a connection that is used as it stands:
- * `envNames`, `envFile` and `bearerEnv` have become part of `env` and `headers`. Called when the server is
- * connected and not before, so that no secret lies around. Throws `MISSING_VARIABLE`, which names names only.
+ * Fills in the variables of a connection and reads its `envFile`: `envNames`, `envFile` and `bearerEnv` become part of
+ * `env` and `headers`. Called only when the server is connected, so that no secret stays in memory. Throws
+ * `MISSING_VARIABLE`, which quotes names only.
  */
 export async function expandConnection(config: ServerConfig, machine: Machine): Promise<Connection> {
   const { connection, missing } = fillConnection(config, machine);
@@ -36,11 +36,11 @@ export async function expandConnection(config: ServerConfig, machine: Machine): 
   return { ...rest, env: { ...(await readEnvFile(config.name, envFile)), ...rest.env } };
 }
 
-/** The same without reading a file, and without minding what is missing. */
-export function fillConnection(config: ServerConfig, machine: Machine): Filled {
+/** Fills in the variables of a connection without reading a file. Missing variables are no error. */
+export function fillConnection(config: ServerConfig, machine: Machine): FilledConnection {
   const missing = new Set<string>();
   const fill = (written: string): string =>
-    fillIn(written, { machine, source: config.origin.source, onMissing: (name) => missing.add(name) });
+    fillVariables(written, { machine, source: config.origin.source, onMissing: (name) => missing.add(name) });
   const fillAll = (map: Readonly<Record<string, string>>): Record<string, string> =>
     Object.fromEntries(Object.entries(map).map(([name, value]) => [name, fill(value)]));
   const { connection } = config;
@@ -48,18 +48,18 @@ export function fillConnection(config: ServerConfig, machine: Machine): Filled {
   if (connection.type === "stdio") {
     const filled: StdioConnection = {
       type: "stdio",
-      command: untilde(fill(connection.command), machine),
+      command: expandHome(fill(connection.command), machine),
       args: connection.args.map(fill),
-      env: { ...inherited(connection.envNames, machine), ...fillAll(connection.env) },
-      ...pathOf("cwd", connection.cwd),
-      ...pathOf("envFile", connection.envFile),
+      env: { ...inheritVariables(connection.envNames, machine), ...fillAll(connection.env) },
+      ...expandPath("cwd", connection.cwd),
+      ...expandPath("envFile", connection.envFile),
     };
     return { connection: { ...filled, ...own }, missing: [...missing] };
   }
   const { type, bearerEnv } = connection;
   const headers = fillAll(connection.headers);
   if (bearerEnv !== undefined) {
-    const token = variable(machine, bearerEnv);
+    const token = getVariable(machine, bearerEnv);
     if (token === undefined) missing.add(bearerEnv);
     else headers["Authorization"] = `Bearer ${token}`;
   }
@@ -67,15 +67,15 @@ export function fillConnection(config: ServerConfig, machine: Machine): Filled {
   const filled = { type, url: fill(connection.url), headers, ...(oauth && { oauth }), ...own };
   return { connection: filled, missing: [...missing] };
 
-  function pathOf(key: "cwd" | "envFile", written: string | undefined): Record<string, string> {
-    return written === undefined ? {} : { [key]: pathFrom(fill(written), machine) };
+  function expandPath(key: "cwd" | "envFile", written: string | undefined): Record<string, string> {
+    return written === undefined ? {} : { [key]: resolvePath(fill(written), machine) };
   }
 }
 
-function inherited(names: readonly string[] = [], machine: Machine): Record<string, string> {
+function inheritVariables(names: readonly string[] = [], machine: Machine): Record<string, string> {
   return Object.fromEntries(
     names.flatMap((name) => {
-      const value = variable(machine, name);
+      const value = getVariable(machine, name);
       return value === undefined ? [] : [[name, value]];
     }),
   );
@@ -104,12 +104,11 @@ function missingVariables(config: ServerConfig, variables: readonly string[]): G
   );
 }
 
-/** Where the variables of a text come from, and which ways of writing them its source knows. */
-export interface VariableOptions {
+interface VariableOptions {
   readonly machine: Machine;
-  /** The source the text is from. */
+  /** Source of the string: each knows other ways to write variables. */
   readonly source: string;
-  /** Told the name of each variable that is not set; the text keeps it as written. */
+  /** Called with the name of each variable that is not set; the string keeps it as written. */
   readonly onMissing: (name: string) => void;
 }
 
@@ -120,27 +119,28 @@ const knowsBraceEnv = new Set(["opencode"]);
 const PATTERN =
   /\$\$(?!\{)|\$\{\{\s*(?:secrets|env)\.(?<secret>\w+)\s*\}\}|\$\{(?<braced>[^{}]*)\}|\{env:(?<braceEnv>\w+)\}|\$(?<bare>[A-Za-z_]\w*)/g;
 
-/** Fills in the variables of a text, once: what a variable holds is not looked at again. */
-export function fillIn(written: string, options: VariableOptions): string {
+/** Fills in the variables of a string, once: their values are not expanded again. */
+export function fillVariables(written: string, options: VariableOptions): string {
   return written.replace(PATTERN, (...match) => {
     const whole = match[0] as string;
     const groups = match.at(-1) as Record<string, string | undefined>;
     const { secret, braced, braceEnv, bare } = groups;
-    if (secret !== undefined) return fromEnv(secret, whole, options);
-    if (braced !== undefined) return fromBraces(braced, whole, options);
-    if (braceEnv !== undefined && knowsBraceEnv.has(options.source)) return fromEnv(braceEnv, whole, options);
+    if (secret !== undefined) return resolveVariable(secret, whole, options);
+    if (braced !== undefined) return resolveBraces(braced, whole, options);
+    if (braceEnv !== undefined && knowsBraceEnv.has(options.source))
+      return resolveVariable(braceEnv, whole, options);
     if (bare === undefined || !knowsBareNames.has(options.source)) return whole;
-    // Even there, what is not written like a variable and is none belongs to the text, as these clients have it.
-    return fromEnv(bare, whole, options, /[a-z]/.test(bare) ? whole : undefined);
+    // Even there, an unset name in lower case is part of the string, as in these clients.
+    return resolveVariable(bare, whole, options, /[a-z]/.test(bare) ? whole : undefined);
   });
 }
 
-/** The variable in which a person gives what `${input:id}` asks for. */
-export function inputVariable(id: string): string {
+/** Returns the variable in which a user sets the value of `${input:id}`. */
+export function toInputVariable(id: string): string {
   return `TOOLPIPE_INPUT_${id.toUpperCase().replace(/\W/g, "_")}`;
 }
 
-function fromBraces(inner: string, whole: string, options: VariableOptions): string {
+function resolveBraces(inner: string, whole: string, options: VariableOptions): string {
   const { machine } = options;
   const fixed: Readonly<Record<string, string>> = {
     workspaceFolder: machine.project,
@@ -153,13 +153,13 @@ function fromBraces(inner: string, whole: string, options: VariableOptions): str
   if (Object.hasOwn(fixed, inner)) return fixed[inner] as string;
   const [, prefix, name, otherwise] = /^(env:|input:)?([^:]+?)(?::-(.*))?$/s.exec(inner) ?? [];
   if (name === undefined) return whole;
-  if (prefix === "input:") return fromEnv(inputVariable(name), whole, options, otherwise);
-  // What else stands in braces is for a shell, or for a template of the server's own.
-  return /^[A-Za-z_]\w*$/.test(name) ? fromEnv(name, whole, options, otherwise) : whole;
+  if (prefix === "input:") return resolveVariable(toInputVariable(name), whole, options, otherwise);
+  // Other braces belong to a shell, or to a template of the server.
+  return /^[A-Za-z_]\w*$/.test(name) ? resolveVariable(name, whole, options, otherwise) : whole;
 }
 
-function fromEnv(name: string, whole: string, options: VariableOptions, otherwise?: string): string {
-  const value = variable(options.machine, name) ?? otherwise;
+function resolveVariable(name: string, whole: string, options: VariableOptions, otherwise?: string): string {
+  const value = getVariable(options.machine, name) ?? otherwise;
   if (value !== undefined) return value;
   options.onMissing(name);
   return whole;

@@ -1,6 +1,6 @@
 import type { Connection } from "../../../core/services/sources.ts";
 
-/** Whether a connection leads back to this gateway: one that imported itself would start itself without end. */
+/** Whether a connection leads back to this gateway: a gateway that imported itself would start itself without end. */
 export function isSelf(connection: Connection, ownUrls: readonly string[] = []): boolean {
   if (connection.type !== "stdio") return isOwnUrl(connection.url, ownUrls);
   // A bridge such as mcp-remote is given the URL as an argument.
@@ -24,14 +24,17 @@ const OWN_IMAGE = /^([\w.-]+(:\d+)?\/)*(anygpt\/discovery|toolpipe)(:[\w.-]+)?(@
 // Spec 001's "local development".
 const OWN_SOURCES = /[\\/]anygpt[\\/](.*[\\/])?mcp-discovery[\\/]/i;
 
-/** A command in a command in a command is nobody's honest definition. */
+const shells = new Set(["sh", "bash", "zsh", "cmd"]);
+const runners = new Set("npx pnpx bunx npm pnpm yarn bun deno node nodejs tsx".split(" "));
+
+/** No honest definition nests commands deeper. */
 const DEEPEST = 4;
-/** What is run stands among the first arguments. */
+/** The program to run is among the first arguments. */
 const MOST = 200;
-/** A longer one is no name, and it would take the patterns too long to say so. */
+/** Longer arguments are no names, and would take the patterns too long. */
 const LONGEST = 4_096;
 
-/** Looks at what a command line runs, and not at its other arguments: a folder may well be called toolpipe. */
+/** Whether a command line runs toolpipe. Its other arguments do not count: a folder may be called toolpipe. */
 function runsSelf(line: readonly string[], depth = 1): boolean {
   const [command = "", ...args] = line;
   if (depth > DEEPEST || command.length > LONGEST) return false;
@@ -39,34 +42,11 @@ function runsSelf(line: readonly string[], depth = 1): boolean {
     .replace(/\.(exe|cmd|bat)$/i, "")
     .toLowerCase();
   if (OWN_PROGRAM.test(baseName(command))) return true;
-  switch (program) {
-    case "sh":
-    case "bash":
-    case "zsh":
-    case "cmd":
-      return runsSelf(shellLine(args), depth + 1);
-    case "env":
-      return runsSelf(withoutSettings(args), depth + 1);
-    case "docker":
-    case "podman":
-      return OWN_IMAGE.test(imageOf(args));
-    case "npx":
-    case "pnpx":
-    case "bunx":
-    case "npm":
-    case "pnpm":
-    case "yarn":
-    case "bun":
-    case "deno":
-    case "node":
-    case "nodejs":
-    case "tsx":
-      return namedPackages(args).some(
-        (arg) => arg.length <= LONGEST && (OWN_PACKAGE.test(arg) || isOwnFile(arg)),
-      );
-    default:
-      return false;
-  }
+  if (shells.has(program)) return runsSelf(parseShellLine(args), depth + 1);
+  if (program === "env") return runsSelf(skipSettings(args), depth + 1);
+  if (program === "docker" || program === "podman") return OWN_IMAGE.test(findImage(args));
+  if (!runners.has(program)) return false;
+  return findPackages(args).some((arg) => arg.length <= LONGEST && (OWN_PACKAGE.test(arg) || isOwnFile(arg)));
 }
 
 function isOwnFile(arg: string): boolean {
@@ -74,7 +54,7 @@ function isOwnFile(arg: string): boolean {
 }
 
 /** `env -i A=1 npx toolpipe` → `npx toolpipe`. */
-function withoutSettings(args: readonly string[]): readonly string[] {
+function skipSettings(args: readonly string[]): readonly string[] {
   const at = args.findIndex((arg) => !arg.startsWith("-") && !arg.includes("="));
   return at < 0 ? [] : args.slice(at);
 }
@@ -83,8 +63,8 @@ function baseName(path: string): string {
   return path.split(/[\\/]/).at(-1) ?? "";
 }
 
-/** What a shell is told to run: `sh -c "npx toolpipe"`, `cmd /c npx toolpipe`. */
-function shellLine(args: readonly string[]): readonly string[] {
+/** Returns the command of a shell: `sh -c "npx toolpipe"`, `cmd /c npx toolpipe`. */
+function parseShellLine(args: readonly string[]): readonly string[] {
   const at = args.findIndex((arg) => /^(-\w*c|\/c)$/i.test(arg));
   const words = args
     .slice(at + 1)
@@ -95,20 +75,10 @@ function shellLine(args: readonly string[]): readonly string[] {
 }
 
 const subcommands = new Set(["exec", "x", "dlx", "run", "start"]);
-const takesValue = new Set([
-  "-r",
-  "--require",
-  "--import",
-  "--loader",
-  "-c",
-  "--config",
-  "--cwd",
-  "-C",
-  "--env-file",
-]);
+const takesValue = new Set("-r --require --import --loader -c --config --cwd -C --env-file".split(" "));
 
-/** The package or file that a package runner or an interpreter is given, and packages it is told to install. */
-function namedPackages(args: readonly string[]): readonly string[] {
+/** Finds the package or file of a package runner or an interpreter, and packages that it installs. */
+function findPackages(args: readonly string[]): readonly string[] {
   const found: string[] = [];
   for (let index = 0; index < args.length; index++) {
     const arg = args[index] as string;
@@ -122,8 +92,8 @@ function namedPackages(args: readonly string[]): readonly string[] {
 
 const flags = /^-(-rm|-init|-interactive|-tty|-detach|-privileged|-read-only|[itdP]+)$/;
 
-/** The image of `docker run`: the first argument that is neither an option nor the value of one. */
-function imageOf(args: readonly string[]): string {
+/** Finds the image of `docker run`: the first argument that is neither an option nor the value of one. */
+function findImage(args: readonly string[]): string {
   const start = args.indexOf("run") + 1;
   if (start === 0) return "";
   for (let index = start; index < args.length; index++) {

@@ -1,14 +1,13 @@
 import { isJsonObject, type JsonObject } from "../../../core/mod.ts";
-import { objectAt } from "../../../core/services/sources.ts";
-import { Refusal } from "./connection-of.ts";
+import { getObject } from "../../../core/services/sources.ts";
+import { EntryError, readField } from "./connection.ts";
 
-/** What a server wants to know of whoever uses it. */
+/** Value that a server needs from its user. */
 export interface ServerNeed {
-  /** Where it goes. */
   readonly kind: NeedKind;
-  /** What its publisher calls it. */
+  /** Name that its publisher gives it. */
   readonly name: string;
-  /** The variable of the environment that it is taken from if nobody gives it. */
+  /** Environment variable that it is taken from if the user gives no value. */
   readonly variable: string;
   readonly description?: string | undefined;
   readonly isRequired: boolean;
@@ -17,98 +16,106 @@ export interface ServerNeed {
   readonly choices?: readonly string[] | undefined;
 }
 
-/** Where a value goes: into a variable, a header, an argument, or the URL. */
+/** Target of a value: a variable, a header, an argument, or the URL. */
 export type NeedKind = "env" | "header" | "argument" | "url";
 
 /** Answers for what a server wants to know. */
-export interface Answers {
-  /** The variable that stands for a value which nobody gave. */
+export interface InputAnswers {
+  /** Returns the variable that stands for a missing value. */
   variable(kind: NeedKind, name: string): string;
-  /** A value that was given: as it is, or as a `${VARIABLE}`. */
+  /** Returns a given value: as it is, or as a `${VARIABLE}`. */
   given(need: ServerNeed): string | undefined;
 }
 
-/** Nobody answers: what is needed is asked of the environment. */
-export const noAnswers: Answers = {
-  variable: (kind, name) => (kind === "env" ? name : variableOf(name)),
+/** Gives no value: all are taken from the environment. */
+export const noAnswers: InputAnswers = {
+  variable: (kind, name) => (kind === "env" ? name : toVariableName(name)),
   given: () => undefined,
 };
 
-/** A field in the spelling of today or in that of files from before autumn 2025. */
-export function field(object: JsonObject, name: string): unknown {
-  return object[name] ?? object[name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)];
-}
-
-/** The objects of a list; none where it is something else. */
-export function objectsIn(object: JsonObject, name: string): readonly JsonObject[] {
-  const value = field(object, name);
+/** Reads the objects of a list; none if the field is no list. */
+export function readObjects(object: JsonObject, name: string): readonly JsonObject[] {
+  const value = readField(object, name);
   return Array.isArray(value) ? value.filter(isJsonObject) : [];
 }
 
-/** What an input says of its value: it is fixed, given, has a default, must be given, or may be left out. */
+/** Returns the value of an input: fixed, given, default, or a variable; undefined if it may be left out. */
 export function inputValue(
   input: JsonObject,
   kind: NeedKind,
   name: string,
-  answers: Answers,
+  answers: InputAnswers,
 ): string | undefined {
   const { value } = input;
-  if (isThere(value)) return filled(String(value), input["variables"], kind, answers);
-  const need = needOf(input, kind, name, answers);
+  if (isPresent(value)) return fillTemplate(String(value), input["variables"], kind, answers);
+  const need = toServerNeed(input, kind, name, answers);
   const given = answers.given(need);
   if (given !== undefined) return given;
-  if (need.default !== undefined) return literal(need.default);
-  return need.isRequired ? reference(need) : undefined;
+  if (need.default !== undefined) return checkLiteral(need.default);
+  return need.isRequired ? toVariableReference(need) : undefined;
 }
 
-/** What a person may give for an input. */
-export function needOf(input: JsonObject, kind: NeedKind, name: string, answers: Answers): ServerNeed {
+/** Describes the value that an input asks for. */
+export function toServerNeed(
+  input: JsonObject,
+  kind: NeedKind,
+  name: string,
+  answers: InputAnswers,
+): ServerNeed {
   const { description, default: otherwise, choices } = input;
   return {
     kind,
     name,
     variable: answers.variable(kind, name),
     description: typeof description === "string" ? description : undefined,
-    isRequired: field(input, "isRequired") === true,
-    isSecret: field(input, "isSecret") === true,
-    default: isThere(otherwise) ? String(otherwise) : undefined,
+    isRequired: readField(input, "isRequired") === true,
+    isSecret: readField(input, "isSecret") === true,
+    default: isPresent(otherwise) ? String(otherwise) : undefined,
     choices: Array.isArray(choices) ? choices.filter((choice) => typeof choice === "string") : undefined,
   };
 }
 
-/** Fills `{name}` from what is said of its variables. */
-export function filled(template: string, variables: unknown, kind: NeedKind, answers: Answers): string {
-  return literal(template).replace(/\{([\w-]+)\}/g, (whole, name: string) => {
-    const known = objectAt(variables);
+/** Fills `{name}` from the definitions of its variables. */
+export function fillTemplate(
+  template: string,
+  variables: unknown,
+  kind: NeedKind,
+  answers: InputAnswers,
+): string {
+  return checkLiteral(template).replace(/\{([\w-]+)\}/g, (whole, name: string) => {
+    const known = getObject(variables);
     if (!Object.hasOwn(known, name)) return whole;
-    const input = objectAt(known, name);
+    const input = getObject(known, name);
     // A template has no place for what is left out.
-    const inner = { ...input, isRequired: true, value: isThere(input["value"]) ? input["value"] : undefined };
-    const value = isThere(inner.value)
-      ? literal(String(inner.value))
+    const inner = {
+      ...input,
+      isRequired: true,
+      value: isPresent(input["value"]) ? input["value"] : undefined,
+    };
+    const value = isPresent(inner.value)
+      ? checkLiteral(String(inner.value))
       : inputValue(inner, kind === "env" ? "argument" : kind, name, answers);
     return value ?? whole;
   });
 }
 
-/** A publisher's own text may not read the variables of whoever uses it. */
-export function literal(text: string): string {
-  if (text.includes("${")) throw new Refusal("it holds a variable where the registry has none");
+/** Refuses variables in the string of a publisher: it may not read the environment of the user. */
+export function checkLiteral(text: string): string {
+  if (text.includes("${")) throw new EntryError("it holds a variable where the registry has none");
   return text;
 }
 
-/** The variable of the environment that stands for a value. */
-export function reference({ variable }: Pick<ServerNeed, "variable">): string {
+/** Returns the reference to an environment variable. */
+export function toVariableReference({ variable }: Pick<ServerNeed, "variable">): string {
   return `\${${variable}}`;
 }
 
-/** Whether an input says something there. */
-export function isThere(value: unknown): boolean {
+export function isPresent(value: unknown): boolean {
   return value !== undefined && value !== null;
 }
 
-/** A name as that of a variable of the environment. */
-export function variableOf(name: string): string {
+/** Converts a name to that of an environment variable. */
+export function toVariableName(name: string): string {
   return (
     name
       .toUpperCase()

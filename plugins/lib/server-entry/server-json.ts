@@ -1,30 +1,30 @@
 import type { JsonObject } from "../../../core/mod.ts";
-import { objectAt, type RawEntry } from "../../../core/services/sources.ts";
-import { Refusal } from "./connection-of.ts";
-import { type Answers, field, filled, inputValue, noAnswers, objectsIn } from "./server-inputs.ts";
+import { getObject, type RawEntry } from "../../../core/services/sources.ts";
+import { EntryError, readField } from "./connection.ts";
+import { fillTemplate, type InputAnswers, inputValue, noAnswers, readObjects } from "./server-inputs.ts";
 import { starters } from "./server-package.ts";
 
-export type { Answers, NeedKind, ServerNeed } from "./server-inputs.ts";
+export type { InputAnswers, NeedKind, ServerNeed } from "./server-inputs.ts";
 
-/** How a server of a registry is to be used. */
+/** Options for {@link parseServerJson}. */
 export interface ServerJsonOptions {
-  /** Which of the ways it offers: the kind of a package, or `remote`; the first that can be used by default. */
+  /** Use of the server: the kind of a package, or `remote`; the first possible by default. */
   readonly use?: string | undefined;
-  /** Whether only a package of an exact version will do; false by default. */
+  /** Whether only a package of an exact version is accepted; false by default. */
   readonly exact?: boolean | undefined;
-  /** What somebody answers to what it wants to know; by default it is all asked of the environment. */
-  readonly answers?: Answers | undefined;
+  /** Values for its inputs; all are taken from the environment by default. */
+  readonly answers?: InputAnswers | undefined;
 }
 
-/** A server as the MCP registry describes it. What it needs and does not give is asked of the environment. */
-export function fromServerJson(data: JsonObject, options: ServerJsonOptions = {}): RawEntry {
+/** Converts a server of the MCP registry to an entry. Missing values are taken from the environment. */
+export function parseServerJson(data: JsonObject, options: ServerJsonOptions = {}): RawEntry {
   const { name } = data;
   let reason: string | undefined;
-  for (const way of candidates(data, options)) {
+  for (const way of listCandidates(data, options)) {
     try {
       return { name, entry: { description: data["description"], ...way() } };
     } catch (thrown) {
-      if (!(thrown instanceof Refusal)) throw thrown;
+      if (!(thrown instanceof EntryError)) throw thrown;
       // Another way may do; if none does, the first one was meant.
       reason ??= thrown.message;
     }
@@ -36,54 +36,54 @@ export function fromServerJson(data: JsonObject, options: ServerJsonOptions = {}
   };
 }
 
-function* candidates(data: JsonObject, options: ServerJsonOptions): Generator<() => JsonObject> {
+function* listCandidates(data: JsonObject, options: ServerJsonOptions): Generator<() => JsonObject> {
   const { use, exact = false, answers = noAnswers } = options;
-  for (const one of objectsIn(data, "packages")) {
-    const kind = kindOf(one);
+  for (const one of readObjects(data, "packages")) {
+    const kind = getPackageKind(one);
     const start = Object.hasOwn(starters, kind) ? starters[kind] : undefined;
     if (start && isLocal(one) && (use ?? kind) === kind) yield () => start(one, { exact, answers });
   }
-  const remote = (use ?? "remote") === "remote" ? bestRemote(data) : undefined;
-  if (remote) yield () => remoteEntry(remote, answers);
+  const remote = (use ?? "remote") === "remote" ? findRemote(data) : undefined;
+  if (remote) yield () => toRemoteEntry(remote, answers);
 }
 
-/** The ways in which a server can be used, the publisher's first one first: kinds of packages, and `remote`. */
-export function waysOf(data: JsonObject): readonly string[] {
-  const kinds = objectsIn(data, "packages").filter(isLocal).map(kindOf);
+/** Lists the uses of a server in the order of its publisher: kinds of packages, and `remote`. */
+export function listUses(data: JsonObject): readonly string[] {
+  const kinds = readObjects(data, "packages").filter(isLocal).map(getPackageKind);
   const known = kinds.filter((kind) => Object.hasOwn(starters, kind) || kind === "mcpb");
-  return [...new Set([...known, ...(objectsIn(data, "remotes").length > 0 ? ["remote"] : [])])];
+  return [...new Set([...known, ...(readObjects(data, "remotes").length > 0 ? ["remote"] : [])])];
 }
 
-/** The packages of one kind that speak over standard input and output. */
-export function packagesOf(data: JsonObject, kind: string): readonly JsonObject[] {
-  return objectsIn(data, "packages").filter((one) => isLocal(one) && kindOf(one) === kind);
+/** Lists the packages of one kind that run over stdio. */
+export function listPackages(data: JsonObject, kind: string): readonly JsonObject[] {
+  return readObjects(data, "packages").filter((one) => isLocal(one) && getPackageKind(one) === kind);
 }
 
 function isLocal(one: JsonObject): boolean {
-  return (objectAt(one, "transport")["type"] ?? "stdio") === "stdio";
+  return (getObject(one, "transport")["type"] ?? "stdio") === "stdio";
 }
 
-function kindOf(one: JsonObject): string {
-  return String(field(one, "registryType") ?? field(one, "registryName"));
+function getPackageKind(one: JsonObject): string {
+  return String(readField(one, "registryType") ?? readField(one, "registryName"));
 }
 
-function bestRemote(data: JsonObject): JsonObject | undefined {
-  const remotes = objectsIn(data, "remotes");
-  return remotes.find((one) => typeOf(one) === "streamable-http") ?? remotes[0];
+function findRemote(data: JsonObject): JsonObject | undefined {
+  const remotes = readObjects(data, "remotes");
+  return remotes.find((one) => getTransportType(one) === "streamable-http") ?? remotes[0];
 }
 
-function typeOf(remote: JsonObject): unknown {
-  return remote["type"] ?? field(remote, "transportType");
+function getTransportType(remote: JsonObject): unknown {
+  return remote["type"] ?? readField(remote, "transportType");
 }
 
-function remoteEntry(remote: JsonObject, answers: Answers): JsonObject {
+function toRemoteEntry(remote: JsonObject, answers: InputAnswers): JsonObject {
   const variables = remote["variables"];
   const url =
-    typeof remote["url"] === "string" ? filled(remote["url"], variables, "url", answers) : undefined;
-  const headers = objectsIn(remote, "headers").flatMap((header) => {
+    typeof remote["url"] === "string" ? fillTemplate(remote["url"], variables, "url", answers) : undefined;
+  const headers = readObjects(remote, "headers").flatMap((header) => {
     const name = String(header["name"]);
     const value = inputValue({ variables, ...header }, "header", name, answers);
     return value === undefined ? [] : [[name, value]];
   });
-  return { type: typeOf(remote), url, headers: Object.fromEntries(headers) };
+  return { type: getTransportType(remote), url, headers: Object.fromEntries(headers) };
 }

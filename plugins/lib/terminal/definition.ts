@@ -1,45 +1,48 @@
 import type { ServerConfig } from "../../../core/services/sources.ts";
-import { shownCommand, shownUrl } from "../redact.ts";
+import { redactCommand, redactUrl } from "../redact.ts";
 import { fillConnection } from "../server-entry/expand.ts";
 import { thisMachine } from "../server-entry/machine.ts";
-import { counted, shownLine } from "./output.ts";
+import { formatCount, toTerminalLine } from "./output.ts";
 
-/** What a person may see of a definition before they approve it: names, and no values. */
-export interface ShownDefinition {
+/** Definition of a server for approval: names, and no values. */
+export interface DefinitionSummary {
   readonly name: string;
   readonly command?: string;
   readonly url?: string;
   readonly cwd?: string;
   readonly envFile?: string;
-  /** The variables that it sets for the server. */
+  /** Variables that the definition sets for the server. */
   readonly variables: readonly string[];
   readonly headers: readonly string[];
-  /** The person's own variables that the server gets to see. */
+  /** Variables of the user that the server can read. */
   readonly reads: readonly string[];
   readonly file?: string;
 }
 
-/** What would run or be asked, so that a person knows what they approve. */
-export function shownDefinition(config: ServerConfig): ShownDefinition {
+/** Summarizes what a server would run or connect to, for its approval. */
+export function summarizeDefinition(config: ServerConfig): DefinitionSummary {
   const { name, connection, origin } = config;
-  const shared = { reads: variablesReadBy(config), ...(origin.file !== undefined && { file: origin.file }) };
+  const shared = {
+    reads: findReadVariables(config),
+    ...(origin.file !== undefined && { file: origin.file }),
+  };
   if (connection.type !== "stdio") {
-    const headers = namesIn(connection.headers);
-    return { name, url: shownLine(shownUrl(connection.url)), variables: [], headers, ...shared };
+    const headers = listNames(connection.headers);
+    return { name, url: toTerminalLine(redactUrl(connection.url)), variables: [], headers, ...shared };
   }
   return {
     name,
-    command: shownLine(shownCommand(connection.command, connection.args)),
-    ...(connection.cwd !== undefined && { cwd: shownLine(connection.cwd) }),
-    ...(connection.envFile !== undefined && { envFile: shownLine(connection.envFile) }),
-    variables: namesIn(connection.env),
+    command: toTerminalLine(redactCommand(connection.command, connection.args)),
+    ...(connection.cwd !== undefined && { cwd: toTerminalLine(connection.cwd) }),
+    ...(connection.envFile !== undefined && { envFile: toTerminalLine(connection.envFile) }),
+    variables: listNames(connection.env),
     headers: [],
     ...shared,
   };
 }
 
 /** Formats a definition as lines for a terminal. */
-export function describeDefinition(definition: ShownDefinition): string {
+export function describeDefinition(definition: DefinitionSummary): string {
   const { name, command, url, cwd, envFile, variables, headers, reads } = definition;
   const rows: readonly (readonly [what: string, value: string | undefined])[] = [
     ["Runs", command],
@@ -55,7 +58,7 @@ export function describeDefinition(definition: ShownDefinition): string {
 }
 
 /** Formats tools as lines for a terminal: the name of each, its categories, and what its server says of it. */
-export function describeTools(
+export function describeToolLines(
   tools: readonly {
     readonly name: string;
     readonly categories: readonly string[];
@@ -63,20 +66,20 @@ export function describeTools(
   }[],
 ): readonly string[] {
   return [
-    `  ${counted(tools.length, "tool")}:`,
+    `  ${formatCount(tools.length, "tool")}:`,
     ...tools.map(({ name, categories, summary }) => {
       const does = categories.length > 0 ? ` (${categories.join(", ")})` : "";
-      return shownLine(`${name}${does}${summary === "" ? "" : `: ${summary}`}`).replace(/^/, "    ");
+      return toTerminalLine(`${name}${does}${summary === "" ? "" : `: ${summary}`}`).replace(/^/, "    ");
     }),
   ];
 }
 
-function namesIn(map: Readonly<Record<string, string>>): string[] {
-  return Object.keys(map).map(shownLine);
+function listNames(map: Readonly<Record<string, string>>): string[] {
+  return Object.keys(map).map(toTerminalLine);
 }
 
-/** A computer without variables is asked for all of them; whether one has a default is no matter then. */
-function variablesReadBy(config: ServerConfig): string[] {
+/** Fills in the definition on a machine without variables, which is asked for all of them, also for those with a default. */
+function findReadVariables(config: ServerConfig): string[] {
   const names = new Set<string>();
   const env = new Proxy<Record<string, string>>(
     {},

@@ -2,59 +2,62 @@ import { homedir } from "node:os";
 import { sep } from "node:path";
 import { defineError, GatewayError } from "../../../core/errors.ts";
 
-/** The marks that lines begin with, and how a terminal shows each. */
-const COLOURS: Readonly<Record<string, number>> = { "✓": 32, "✗": 31, "!": 33 };
+const COLORS: Readonly<Record<string, number>> = { "✓": 32, "✗": 31, "!": 33 };
 const MARK = /^( *)([✓✗!])(?= )/gm;
 
-/** Whether colours are wanted there: a person reads it, and did not ask to be spared them. */
-export function hasColours({ isTTY }: { readonly isTTY?: boolean }): boolean {
+/** Whether a stream is a terminal, and the user has not disabled colors. */
+export function supportsColor({ isTTY }: { readonly isTTY?: boolean }): boolean {
   // Any value but an empty one counts, as https://no-color.org says.
   return isTTY === true && !process.env["NO_COLOR"] && process.env["TERM"] !== "dumb";
 }
 
-/** The same text with its marks in colour, where colours are wanted. */
-export function coloured(text: string): string {
-  if (!hasColours(process.stdout)) return text;
+/** Colors the marks of lines, if the terminal supports it. */
+export function colorMarks(text: string): string {
+  if (!supportsColor(process.stdout)) return text;
   return text.replace(
     MARK,
-    (_, space: string, mark: string) => `${space}\u001b[${COLOURS[mark]}m${mark}\u001b[39m`,
+    (_, space: string, mark: string) => `${space}\u001b[${COLORS[mark]}m${mark}\u001b[39m`,
   );
 }
 
-/** Prints what a command has found: as one line of JSON where that was asked for, else as text. */
+/** Prints the result of a command: one line of JSON if asked for, else formatted lines. */
 export function output(asJson: boolean | undefined, value: object, text: () => string): void {
-  process.stdout.write(asJson ? `${JSON.stringify(value)}\n` : coloured(text()));
+  process.stdout.write(asJson ? `${JSON.stringify(value)}\n` : colorMarks(text()));
 }
 
-/** Colours, positions, titles. Whole, so that no "[31m" is left of one. */
+/** Matches colors, positions and titles as a whole, so that no "[31m" is left of one. */
 const TERMINAL_SEQUENCE = /[^\P{Cc}\n\r\t](?:\[[0-?]*[ -/]*[@-~]|\][^\p{Cc}]*(?:[^\P{Cc}\n\r\t]\\?|$))/gu;
 
-/** A stranger's text as lines on a terminal: nothing in it steers the terminal, or turns the order of letters. */
-export function shownLines(text: string): string {
+/** Removes control sequences and marks that change the direction of letters from an untrusted string. */
+export function toTerminalLines(text: string): string {
   return text
     .replace(TERMINAL_SEQUENCE, "")
     .replace(/\r\n?/g, "\n")
     .replace(/[^\P{Cc}\n\t]|[\u202a-\u202e\u2066-\u2069]/gu, "");
 }
 
-/** The same as one line, without anything that cannot be seen. */
-export function shownLine(text: string): string {
-  return shownLines(text).replace(/\s+/g, " ").replace(/\p{C}/gu, "").trim();
+/** Converts an untrusted string to one line without invisible characters. */
+export function toTerminalLine(text: string): string {
+  return toTerminalLines(text).replace(/\s+/g, " ").replace(/\p{C}/gu, "").trim();
 }
 
 /** `1 tool`, `2 tools`. */
-export function counted(count: number, noun: string): string {
+export function formatCount(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
 
-/** A path as a person writes it: in their home folder, from there. */
-export function shownPath(path: string, home: string = homedir()): string {
+/** Formats a path; `~` stands for the home folder. */
+export function formatPath(path: string, home: string = homedir()): string {
   return path.startsWith(`${home}${sep}`) ? `~${path.slice(home.length)}` : path;
 }
 
-const USAGE = defineError("USAGE", { spec: "CONFIGURATION_ERROR", exit: 1 });
+const USAGE = defineError("USAGE", {
+  spec: "CONFIGURATION_ERROR",
+  exit: 1,
+  description: "A command has wrong arguments; see its `--help`.",
+});
 
-/** An error of whoever typed the command. */
+/** Creates the error for wrong arguments of a command. */
 export function usageError(message: string): GatewayError {
   return new GatewayError(USAGE, `${message} See --help.`);
 }
@@ -81,27 +84,26 @@ export function parsePairs(
 }
 
 const WIDTH = 20;
-/** Fits beside the bar on a line of the narrowest terminal: one that wraps could not be taken away again. */
+/** Fits beside the bar on the narrowest terminal: a wrapped line could not be removed. */
 const LONGEST_NAME = 30;
 
-/** Shows a person at a terminal how far something has come. Pipes see nothing of it. */
-export interface Progress {
+/** Progress bar on a terminal. Pipes get no output. */
+interface ProgressLine {
   show(done: number, total: number, what: string): void;
-  /** Takes it away. */
   clear(): void;
 }
 
-/** How far something has come, as text. */
-export function progressText(done: number, total: number, what: string): string {
+/** Formats a progress bar. */
+export function formatProgress(done: number, total: number, what: string): string {
   const full = total === 0 ? WIDTH : Math.round((Math.min(done, total) / total) * WIDTH);
-  const name = shownLine(what).slice(0, LONGEST_NAME);
+  const name = toTerminalLine(what).slice(0, LONGEST_NAME);
   return `[${"█".repeat(full)}${"░".repeat(WIDTH - full)}] ${done}/${total} ${name}`.trimEnd();
 }
 
-/** A bar on standard error. */
-export function progressBar(
+/** Creates a progress bar on standard error. */
+export function createProgressBar(
   stream: { readonly isTTY?: boolean; write(text: string): unknown } = process.stderr,
-): Progress {
+): ProgressLine {
   let isShown = false;
   const clear = (): void => {
     if (isShown) stream.write("\r\u001b[2K");
@@ -110,7 +112,7 @@ export function progressBar(
   return {
     show(done, total, what) {
       if (!stream.isTTY) return;
-      stream.write(`\r\u001b[2K${progressText(done, total, what)}`);
+      stream.write(`\r\u001b[2K${formatProgress(done, total, what)}`);
       isShown = true;
     },
     clear,

@@ -4,10 +4,16 @@ import type { HttpConnection } from "../../../core/services/sources.ts";
 import { stateFolder } from "../../lib/folders.ts";
 import { expandConnection } from "../../lib/server-entry/expand.ts";
 import { thisMachine } from "../../lib/server-entry/machine.ts";
-import { troubleOf } from "../../lib/servers.ts";
-import { openBrowser } from "../../lib/terminal/open-browser.ts";
+import {
+  askableServers,
+  askServers,
+  checkServer,
+  findServerError,
+  isHeld,
+  showWaiting,
+} from "../../lib/servers.ts";
 import { output } from "../../lib/terminal/output.ts";
-import { askableServers, askServers, checkServer, isHeld, waitingLine } from "../../lib/terminal/servers.ts";
+import { openBrowser } from "../../lib/terminal/process.ts";
 import { oauthSettings } from "../mod.ts";
 
 /** Lets the user log in to a remote server. */
@@ -32,10 +38,10 @@ export const login: Command = defineCommand({
         throw new GatewayError("CONFIG_INVALID", message);
       }
       // Its address and headers are not to be used before they are approved.
-      if (isHeld(status)) throw troubleOf(gateway, given.server);
+      if (isHeld(status)) throw findServerError(gateway, given.server);
       const connection = (await expandConnection(status.config, thisMachine())) as HttpConnection;
       const { authorize } = await import("../oauth/login.ts");
-      let done = waitingLine(`Asking "${given.server}" where to log in …`);
+      let done = showWaiting(`Asking "${given.server}" where to log in …`);
       const { issuer } = await authorize(connection, {
         name: given.server,
         stateFolder: stateFolder(),
@@ -43,7 +49,7 @@ export const login: Command = defineCommand({
         onUrl(url) {
           done();
           process.stderr.write(`Log in here: ${url}\n`);
-          done = waitingLine("Waiting for your browser …");
+          done = showWaiting("Waiting for your browser …");
         },
         openBrowser: given.browser ? openBrowser : undefined,
       }).finally(() => done());
@@ -53,7 +59,7 @@ export const login: Command = defineCommand({
         () => `✓ Logged in to ${given.server} (by ${issuer})\n`,
       );
       await askServers(gateway, askableServers(gateway, given.server));
-      const trouble = troubleOf(gateway, given.server);
+      const trouble = findServerError(gateway, given.server);
       if (trouble) throw trouble;
     });
   },

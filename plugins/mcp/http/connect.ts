@@ -1,14 +1,15 @@
 import { GatewayError, isJsonObject } from "../../../core/mod.ts";
 import { NEEDS_AUTH, UPSTREAM_PROTOCOL } from "../../../core/services/servers.ts";
 import type { HttpConnection } from "../../../core/services/sources.ts";
-import { createHttp } from "../../lib/http/client.ts";
-import { tooLarge, unexpectedStatus } from "../../lib/http/errors.ts";
+import { createHttp, type Fetch } from "../../lib/http/client.ts";
+import { needsLogin, tooLarge, toStatusError, unexpectedStatus } from "../../lib/http/errors.ts";
+import { setHeader } from "../../lib/http/redirect.ts";
 import { connectionEnded } from "../errors.ts";
 import { type AuthorizationOptions, chooseAuthorization } from "../oauth/authorization.ts";
+import type { Authorization } from "../oauth/session.ts";
 import { type ConnectMcpOptions, connectMcp, type McpPrior, type McpUpstream } from "../session.ts";
 import { createParamHeaders, type ParamHeaders } from "./params.ts";
-import { serverFetch } from "./server-fetch.ts";
-import { type RemoteTransport, remoteTransport } from "./transport.ts";
+import { createRemoteTransport, type RemoteTransport } from "./transport.ts";
 
 /** Options of a connection over HTTP. */
 export interface ConnectHttpOptions
@@ -51,7 +52,7 @@ export async function connectHttp(
   options: ConnectHttpOptions,
 ): Promise<HttpUpstream> {
   const { name, prior, events, signal, maxBytes = 10_000_000, deadlineMs = 600_000 } = options;
-  const url = parsed(connection.url, name);
+  const url = parseUrl(connection.url, name);
   const authorization = chooseAuthorization(connection, options);
   const { SdkHttpError, SSEClientTransport, StreamableHTTPClientTransport } = await import(
     "@modelcontextprotocol/client"
@@ -83,7 +84,7 @@ export async function connectHttp(
       startTimeoutMs: Math.max(1, startBy - performance.now()),
       opening: type === "http" ? "discover" : "initialize",
       explain: (thrown) => (GatewayError.is(thrown) ? undefined : explain(thrown)),
-      headersFor: paramHeaders.headersFor,
+      createHeaders: paramHeaders.createHeaders,
     });
     const connected: HttpUpstream = { ...upstream, prior: { ...upstream.prior, transport: type } };
     return type === "http" && upstream.prior.protocol === "modern"
@@ -93,7 +94,7 @@ export async function connectHttp(
 
   function newTransport(type: TransportType): RemoteTransport {
     let lastError: unknown;
-    const fetch = serverFetch({
+    const fetch = createServerFetch({
       name,
       authorization,
       fetch: createHttp({
@@ -101,7 +102,7 @@ export async function connectHttp(
         maxBytes,
         deadlineMs,
         onDropped(id, { body }) {
-          transport.fail(id ?? requestId(body), tooLarge(maxBytes));
+          transport.fail(id ?? readRequestId(body), tooLarge(maxBytes));
         },
       }).fetch,
       onAnswer(status) {
@@ -118,13 +119,13 @@ export async function connectHttp(
     });
     // Redirects are followed by our fetch, or not at all.
     const given = { fetch, redirectPolicy: "follow" as const };
-    const transport = remoteTransport({
+    const transport = createRemoteTransport({
       name,
       inner:
         type === "sse" ? new SSEClientTransport(url, given) : new StreamableHTTPClientTransport(url, given),
       singleStream: type === "sse",
       toError: (thrown) =>
-        explain(thrown) ?? ((hasEvent(thrown) && explain(lastError)) || unreadable(thrown)),
+        explain(thrown) ?? ((hasEvent(thrown) && explain(lastError)) || toProtocolError(thrown)),
     });
     return transport;
   }
@@ -140,10 +141,10 @@ export async function connectHttp(
     return undefined;
   }
 
-  function unreadable(cause: unknown): GatewayError {
+  function toProtocolError(cause: unknown): GatewayError {
     const status = hasEvent(cause) && "code" in cause ? cause.code : undefined;
     if (typeof status === "number") return unexpectedStatus(status, name);
-    const message = `The server "${name}" answered in a way that cannot be understood.`;
+    const message = `The server "${name}" sent an invalid answer.`;
     return new GatewayError(UPSTREAM_PROTOCOL, message, { cause });
   }
 }
@@ -169,15 +170,76 @@ function hasEvent(thrown: unknown): thrown is Error {
   return thrown instanceof Error && "event" in thrown;
 }
 
-function requestId(body: RequestInit["body"]): string | number | undefined {
+function readRequestId(body: RequestInit["body"]): string | number | undefined {
   if (typeof body !== "string") return undefined;
   return (JSON.parse(body) as { id?: string | number }).id;
 }
 
-function parsed(url: string, name: string): URL {
+function parseUrl(url: string, name: string): URL {
   if (URL.canParse(url) && /^https?:/i.test(url)) return new URL(url);
   throw new GatewayError(
     "CONFIG_INVALID",
     `The URL of the server "${name}" is not one that can be reached over http or https.`,
   );
+}
+
+interface ServerFetchOptions {
+  /** The name of the server, for messages. */
+  readonly name: string;
+  readonly fetch: Fetch;
+  readonly authorization: Authorization;
+  /** Called with the status of every answer to a message. An error that it throws replaces the answer. */
+  readonly onAnswer: (status: number) => void;
+  /** Called when the server no longer knows the session. Returns the error to fail with. */
+  readonly onSessionLost: () => GatewayError;
+  /** Called with the reason of a failed request, which some libraries do not pass on. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** Makes the `fetch` for the messages to a server: it authorizes requests, and turns a status into an error of ours. */
+function createServerFetch(options: ServerFetchOptions): Fetch {
+  const { name, fetch, authorization, onAnswer, onSessionLost, onError } = options;
+  return async (url, init = {}) => {
+    try {
+      const response = await sendAuthorized(url, init);
+      if (init.method !== "POST") return response;
+      onAnswer(response.status);
+      return await checkSession(response, init);
+    } catch (thrown) {
+      onError(thrown);
+      throw thrown;
+    }
+  };
+
+  async function sendAuthorized(url: string | URL, init: RequestInit): Promise<Response> {
+    const value = await authorization.header();
+    let response = await fetch(url, withAuthorization(init, value));
+    if (response.status === 401) {
+      await response.body?.cancel();
+      response = await fetch(url, withAuthorization(init, await authorization.refused(value)));
+    }
+    const error = response.status === 401 ? needsLogin(name) : toStatusError(response, name);
+    if (!error) return response;
+    await response.body?.cancel();
+    const { scope } = error.data;
+    if (typeof scope === "string") await authorization.wants?.(scope);
+    throw error;
+  }
+
+  /** A server that was restarted knows no session. It should answer 404; many answer 400 with a reason. */
+  async function checkSession(response: Response, init: RequestInit): Promise<Response> {
+    const { status, statusText, headers } = response;
+    if ((status !== 404 && status !== 400) || !new Headers(init.headers).has("mcp-session-id"))
+      return response;
+    const text = await response.text();
+    if (status === 404 || /session/i.test(text)) throw onSessionLost();
+    return new Response(text, { status, statusText, headers });
+  }
+}
+
+function withAuthorization(init: RequestInit, value: string | undefined): RequestInit {
+  if (value === undefined) return init;
+  const headers = new Headers(init.headers);
+  setHeader(headers, "authorization", value);
+  return { ...init, headers };
 }

@@ -6,28 +6,28 @@ import type {
   TransportSendOptions,
 } from "@modelcontextprotocol/client";
 import type { GatewayError } from "../../../core/mod.ts";
+import { waitAtMost } from "../../lib/backoff.ts";
 import { connectionEnded } from "../errors.ts";
 import type { McpTransport, MessageInfo } from "../session.ts";
 
 /** The request that is being sent. The SDK reads the stream of the answer as part of sending, and does not name it. */
 const sending = new AsyncLocalStorage<{ readonly on: object; readonly id: RequestId }>();
 
-/** A transport that can be told that one request has failed, or that the server is gone. */
+/** A transport whose requests can be failed from outside. */
 export interface RemoteTransport extends McpTransport {
   /** Ends one request with this error; the others go on. */
   fail(id: RequestId | undefined, error: GatewayError): void;
-  /** Ends all of them, and the connection, for this reason. */
+  /** Ends all requests and the connection, for this reason. */
   lose(reason: string): void;
 }
 
-/** Options of {@link remoteTransport}. */
-export interface RemoteTransportOptions {
+interface RemoteTransportOptions {
   /** The name of the server, for messages. */
   readonly name: string;
   readonly inner: Transport & { terminateSession?(): Promise<void> };
   /** Whether all answers come on one stream, so that its end is the end of the connection. */
   readonly singleStream: boolean;
-  /** Turns an error of the wrapped transport into one that may be shown. */
+  /** Turns an error of the wrapped transport into one of ours. */
   readonly toError: (thrown: unknown) => GatewayError;
 }
 
@@ -39,7 +39,7 @@ const LINGER_MS = 1_000;
  * Ends each request with its stream, and its stream with the request. The SDK's transports let a request whose
  * stream broke wait for its time limit, and let the stream of a request that was given up run on.
  */
-export function remoteTransport(options: RemoteTransportOptions): RemoteTransport {
+export function createRemoteTransport(options: RemoteTransportOptions): RemoteTransport {
   const { name, inner, singleStream, toError } = options;
   /** Ends each pending request, without an error once it was answered. */
   const pending = new Map<RequestId, (error?: GatewayError) => void>();
@@ -114,7 +114,10 @@ export function remoteTransport(options: RemoteTransportOptions): RemoteTranspor
   /** A server that keeps sessions can drop this one now instead of after a timeout. */
   async function terminateSession(): Promise<void> {
     if (closed || inner.sessionId === undefined || closeReason !== undefined) return;
-    await waitAtMost(inner.terminateSession?.(), GOODBYE_MS);
+    await waitAtMost(
+      inner.terminateSession?.().catch(() => {}),
+      GOODBYE_MS,
+    );
   }
 
   /** Resolves once the request has been answered or given up, and rejects when it failed. */
@@ -164,14 +167,4 @@ function isRequest(message: JSONRPCMessage): message is JSONRPCMessage & { id: R
 /** The SDK reports the end of its stream and a broken event in the same way; only the first has an event. */
 function isStreamError(error: Error): boolean {
   return "event" in error;
-}
-
-/** Waits for the end of some work, successful or not, but not longer than this. */
-async function waitAtMost(work: Promise<unknown> | undefined, ms: number): Promise<void> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const limit = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms);
-  });
-  await Promise.race([work?.catch(() => {}), limit]);
-  clearTimeout(timer);
 }

@@ -5,11 +5,11 @@ import type {
 } from "@modelcontextprotocol/client";
 import { GatewayError } from "../../../core/mod.ts";
 import { UPSTREAM_ERROR } from "../../../core/services/servers.ts";
-import { assertSafeUrl } from "./fetch.ts";
+import { checkLoginUrl } from "./authorization.ts";
 import type { OAuthSettings } from "./session.ts";
 
-/** The result of an attempt to log in. */
-export interface Found {
+/** The login page, with the facts that its answer needs. */
+export interface LoginPage {
   /** The page where the user logs in. */
   readonly url: string;
   readonly verifier: string;
@@ -18,14 +18,7 @@ export interface Found {
   readonly resource: string | undefined;
 }
 
-/** One attempt to log in. */
-export interface Attempt {
-  readonly provider: OAuthClientProvider;
-  found(): Found;
-}
-
-/** Options of an attempt to log in. */
-export interface AttemptOptions {
+interface AttemptOptions {
   readonly server: URL;
   readonly oauth: OAuthSettings;
   readonly redirectUrl: string;
@@ -34,8 +27,11 @@ export interface AttemptOptions {
   readonly demanded: boolean;
 }
 
-/** Begins an attempt to log in. What it finds out is in memory only: nothing is kept before it has succeeded. */
-export function loginAttempt({ server, oauth, redirectUrl, state, demanded }: AttemptOptions): Attempt {
+/** Creates an attempt to log in. Its state is in memory only: nothing is stored before it has succeeded. */
+export function createLoginAttempt({ server, oauth, redirectUrl, state, demanded }: AttemptOptions): {
+  readonly provider: OAuthClientProvider;
+  getPage(): LoginPage;
+} {
   const { clientId, clientSecret, clientMetadataUrl } = oauth;
   let client: OAuthClientInformationMixed | undefined =
     clientId === undefined
@@ -76,9 +72,9 @@ export function loginAttempt({ server, oauth, redirectUrl, state, demanded }: At
         if (!metadata && !saved.resourceMetadata && !demanded) {
           throw new GatewayError(UPSTREAM_ERROR, `The server at ${server.host} does not ask for a login.`);
         }
-        const byDocument =
+        const hasDocument =
           clientMetadataUrl !== undefined && metadata?.client_id_metadata_document_supported === true;
-        if (client || byDocument || !metadata || metadata.registration_endpoint !== undefined) return;
+        if (client || hasDocument || !metadata || metadata.registration_endpoint !== undefined) return;
         throw new GatewayError(
           "CONFIG_INVALID",
           `The login of ${server.host} accepts only clients that were registered there by hand. Register one, and write its id in the configuration.`,
@@ -92,11 +88,11 @@ export function loginAttempt({ server, oauth, redirectUrl, state, demanded }: At
       },
       codeVerifier: () => verifier ?? "",
       redirectToAuthorization(address) {
-        assertSafeUrl(address, server);
+        checkLoginUrl(address, server);
         url = address;
       },
     },
-    found() {
+    getPage() {
       if (!url || !verifier || !client || !discovery) throw new Error("The login did not lead to a page.");
       return { url: url.href, verifier, client, discovery, resource };
     },

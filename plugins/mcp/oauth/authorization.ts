@@ -1,12 +1,13 @@
 import { GatewayError } from "../../../core/mod.ts";
-import { MISSING_VARIABLE, NEEDS_AUTH } from "../../../core/services/servers.ts";
+import { CONNECT_FAILED, MISSING_VARIABLE, NEEDS_AUTH } from "../../../core/services/servers.ts";
 import type { HttpConnection } from "../../../core/services/sources.ts";
+import { createHttp, type Fetch } from "../../lib/http/client.ts";
 import { needsLogin } from "../../lib/http/errors.ts";
-import { oauthFetch } from "./fetch.ts";
-import { type Authorization, type OAuthSettings, oauthSession } from "./session.ts";
-import { tokenStore } from "./token-store.ts";
+import { isLoopback } from "../../lib/http/server-request.ts";
+import { type Authorization, createOauthSession, type OAuthSettings } from "./session.ts";
+import { createTokenStore } from "./token-store.ts";
 
-/** The possible sources of an authorization. */
+/** Options of {@link chooseAuthorization}. */
 export interface AuthorizationOptions {
   /** The name of the server, for messages. */
   readonly name: string;
@@ -32,18 +33,24 @@ export function chooseAuthorization(
       const message = `The server "${name}" cannot be used: the variable ${bearerEnv}, which holds its token, is not set.`;
       throw new GatewayError(MISSING_VARIABLE, message, { data: { server: name, variable: bearerEnv } });
     }
-    return fixed(name, `Bearer ${token}`);
+    return createFixed(name, `Bearer ${token}`);
   }
   const url = new URL(connection.url);
   const hasOwn = Object.keys(headers).some((header) => header.toLowerCase() === "authorization");
-  if (hasOwn || url.username !== "") return fixed(name, undefined);
-  if (stateFolder === undefined) return none(name);
+  if (hasOwn || url.username !== "") return createFixed(name, undefined);
+  if (stateFolder === undefined) return createNone(name);
   const key = { url: url.href, person };
-  return oauthSession({ name, key, store: tokenStore(stateFolder), settings: oauth, fetch: oauthFetch(url) });
+  return createOauthSession({
+    name,
+    key,
+    store: createTokenStore(stateFolder),
+    settings: oauth,
+    fetch: createOauthFetch(url),
+  });
 }
 
-/** A token of the configuration; if it is refused, only the user can change it. */
-function fixed(name: string, value: string | undefined): Authorization {
+/** Creates the authorization by a configured token; if it is refused, only the user can change it. */
+function createFixed(name: string, value: string | undefined): Authorization {
   return {
     header: async () => value,
     async refused() {
@@ -53,11 +60,37 @@ function fixed(name: string, value: string | undefined): Authorization {
   };
 }
 
-function none(name: string): Authorization {
+function createNone(name: string): Authorization {
   return {
     header: async () => undefined,
     async refused() {
       throw needsLogin(name);
     },
   };
+}
+
+/**
+ * Creates the `fetch` of a login. The server names the addresses: they must be safe for tokens and codes, and never
+ * those at which a cloud keeps the credentials of a machine. None of the server's headers are sent.
+ */
+export function createOauthFetch(server: URL): Fetch {
+  const { fetch } = createHttp({ maxBytes: 1_000_000, deadlineMs: 30_000, addresses: "private" });
+  return async (url, init) => {
+    checkLoginUrl(new URL(url), server);
+    return fetch(url, init);
+  };
+}
+
+/** Refuses a login URL that is neither https nor, like its server, on this machine. */
+export function checkLoginUrl(url: URL, server: URL): void {
+  if (url.protocol === "https:") return;
+  if (url.protocol === "http:" && isLocal(url) && isLocal(server)) return;
+  throw new GatewayError(
+    CONNECT_FAILED,
+    `The login of ${server.host} is at ${url.host}, which is not reached over https.`,
+  );
+}
+
+function isLocal({ hostname }: URL): boolean {
+  return isLoopback(hostname) || hostname.endsWith(".localhost");
 }

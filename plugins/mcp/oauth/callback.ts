@@ -1,44 +1,38 @@
 import { createServer, type Server } from "node:http";
 import { GatewayError } from "../../../core/mod.ts";
 
-/** The parameters of the redirect back to us. */
-export interface CallbackAnswer {
-  readonly code: string;
-  readonly iss?: string | undefined;
-}
-
 /** A server on this machine that a browser is sent back to after a login. */
-export interface Callback {
+interface Callback {
   readonly url: string;
-  /** Waits for the browser. Whatever does not carry `state` is not from the login we began, and is ignored. */
+  /** Waits for the browser. A request without this `state` is not from our login, and is ignored. */
   answer(
     state: string,
     options: { readonly timeoutMs: number; readonly signal?: AbortSignal | undefined },
-  ): Promise<CallbackAnswer>;
+  ): Promise<{ readonly code: string; readonly iss?: string | undefined }>;
   close(): Promise<void>;
 }
 
 const PATH = "/callback";
 
 /** Starts to listen on 127.0.0.1, on any free port unless one is given. */
-export async function callbackServer(port = 0): Promise<Callback> {
+export async function createCallbackServer(port = 0): Promise<Callback> {
   let expected: { state: string; settle: (found: URLSearchParams) => void } | undefined;
   const server = createServer((request, response) => {
     const url = new URL(request.url ?? "/", "http://127.0.0.1");
-    const ours =
+    const isOurs =
       url.pathname === PATH && expected !== undefined && url.searchParams.get("state") === expected.state;
-    response.writeHead(ours ? 200 : 404, {
+    response.writeHead(isOurs ? 200 : 404, {
       "content-type": "text/html; charset=utf-8",
       "cache-control": "no-store",
       "content-security-policy": "default-src 'none'",
       "referrer-policy": "no-referrer",
       connection: "close",
     });
-    response.end(page(ours ? "You can close this page." : "There is nothing here."), () => {
-      if (ours) expected?.settle(url.searchParams);
+    response.end(renderPage(isOurs ? "You can close this page." : "There is nothing here."), () => {
+      if (isOurs) expected?.settle(url.searchParams);
     });
   });
-  await listening(server, port);
+  await listen(server, port);
   const address = server.address();
   const actual = typeof address === "object" && address ? address.port : port;
 
@@ -48,7 +42,7 @@ export async function callbackServer(port = 0): Promise<Callback> {
       return new Promise((resolve, reject) => {
         const late = new GatewayError(
           "TIMEOUT",
-          `Nobody logged in within ${Math.round(timeoutMs / 1000)} s.`,
+          `The login was not completed within ${Math.round(timeoutMs / 1000)} s.`,
         );
         const timer = setTimeout(() => stop(() => reject(late)), timeoutMs);
         const onAbort = (): void =>
@@ -63,7 +57,7 @@ export async function callbackServer(port = 0): Promise<Callback> {
         };
         const settle = (found: URLSearchParams): void => {
           const code = found.get("code");
-          // What the page says went wrong is not repeated: anyone could have written it.
+          // The error of the redirect is not repeated: any page could have sent it.
           if (code === null) stop(() => reject(new GatewayError("DENIED", "The login was refused.")));
           else stop(() => resolve({ code, iss: found.get("iss") ?? undefined }));
         };
@@ -81,16 +75,16 @@ export async function callbackServer(port = 0): Promise<Callback> {
   };
 }
 
-function listening(server: Server, port: number): Promise<void> {
+function listen(server: Server, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once("error", (cause) => {
-      const message = `Port ${port} of this machine, which the browser is to come back to, cannot be used.`;
+      const message = `Port ${port} of this machine, which the browser returns to, cannot be used.`;
       reject(new GatewayError("CONFIG_INVALID", message, { cause }));
     });
     server.listen(port, "127.0.0.1", resolve);
   });
 }
 
-function page(text: string): string {
+function renderPage(text: string): string {
   return `<!doctype html><html lang="en"><title>toolpipe</title><p>${text}</p></html>\n`;
 }

@@ -4,12 +4,12 @@ import { GatewayError, type JsonObject } from "../../../core/mod.ts";
 import { NEEDS_AUTH } from "../../../core/services/servers.ts";
 import type { HttpConnection } from "../../../core/services/sources.ts";
 import { createHttp } from "../../lib/http/client.ts";
-import { type Challenge, parseChallenge, toShownUrl } from "../../lib/http/errors.ts";
-import { type Attempt, loginAttempt } from "./attempt.ts";
-import { callbackServer } from "./callback.ts";
-import { oauthFetch } from "./fetch.ts";
-import { type OAuthSettings, withTokens } from "./session.ts";
-import { type Login, tokenStore } from "./token-store.ts";
+import { type Challenge, parseChallenge, stripUrl } from "../../lib/http/errors.ts";
+import { createLoginAttempt, type LoginPage } from "./attempt.ts";
+import { createOauthFetch } from "./authorization.ts";
+import { createCallbackServer } from "./callback.ts";
+import { type OAuthSettings, toLoginTokens } from "./session.ts";
+import { createTokenStore, type Login } from "./token-store.ts";
 
 /** Options of {@link authorize}. */
 export interface AuthorizeOptions {
@@ -24,7 +24,7 @@ export interface AuthorizeOptions {
   readonly scope?: string | undefined;
   /** Called with the address of the page where the user logs in. */
   readonly onUrl?: ((url: string) => void) | undefined;
-  /** Opens it for them. It is no matter if that fails: they have the address. */
+  /** Opens that page. A failure is ignored: the user has its address. */
   readonly openBrowser?: ((url: string) => unknown) | undefined;
   /** The time limit of the login; 5 minutes by default. */
   readonly timeoutMs?: number | undefined;
@@ -41,21 +41,21 @@ export interface Authorized {
 export async function authorize(connection: HttpConnection, options: AuthorizeOptions): Promise<Authorized> {
   const { name, stateFolder, person = "local", oauth = {}, timeoutMs = 300_000, signal } = options;
   const server = new URL(connection.url);
-  const fetch = oauthFetch(server);
-  const store = tokenStore(stateFolder);
+  const fetch = createOauthFetch(server);
+  const store = createTokenStore(stateFolder);
   const key = { url: server.href, person };
   const { auth, computeScopeUnion, exchangeAuthorization } = await import("@modelcontextprotocol/client");
-  const challenge = await askForChallenge(connection);
+  const challenge = await requestChallenge(connection);
   const earlier = await store.read(key);
   const scope = computeScopeUnion(
     options.scope ?? oauth.scope ?? challenge?.scope,
-    // Only what was asked for in vain is added, and then what there was is not lost.
+    // A scope that the server asked for is added to those of the earlier login.
     ...(earlier?.wantedScope === undefined ? [] : [earlier.tokens.scope, earlier.wantedScope]),
   );
-  const callback = await callbackServer(oauth.redirectPort);
+  const callback = await createCallbackServer(oauth.redirectPort);
   try {
     const state = randomBytes(32).toString("base64url");
-    const attempt = loginAttempt({
+    const attempt = createLoginAttempt({
       server,
       oauth,
       redirectUrl: callback.url,
@@ -68,7 +68,7 @@ export async function authorize(connection: HttpConnection, options: AuthorizeOp
       ...(scope === undefined ? {} : { scope }),
       ...(challenge?.resourceMetadata ? { resourceMetadataUrl: challenge.resourceMetadata } : {}),
     });
-    const { url, verifier, client, discovery, resource } = attempt.found();
+    const { url, verifier, client, discovery, resource } = attempt.getPage();
     const answered = callback.answer(state, { timeoutMs, signal });
     answered.catch(() => {});
     options.onUrl?.(url);
@@ -87,18 +87,18 @@ export async function authorize(connection: HttpConnection, options: AuthorizeOp
       ...(resource === undefined ? {} : { resource }),
       fetchFn: fetch,
     });
-    const login = toLogin(attempt.found(), tokens, { server, person, oauth, scope });
+    const login = toLogin(attempt.getPage(), tokens, { server, person, oauth, scope });
     await store.write(key, login);
     return { issuer: login.issuer, scope: login.tokens.scope };
   } catch (thrown) {
-    throw GatewayError.is(thrown) ? thrown : failed(name, thrown);
+    throw GatewayError.is(thrown) ? thrown : loginFailed(name, thrown);
   } finally {
     await callback.close();
   }
 }
 
-/** Asks the server, without a login, for the login it wants; nothing if it wants none. */
-async function askForChallenge({ type, url, headers }: HttpConnection): Promise<Challenge | undefined> {
+/** Requests the challenge of the server; undefined if it wants no login. */
+async function requestChallenge({ type, url, headers }: HttpConnection): Promise<Challenge | undefined> {
   const harmless = Object.entries(headers).filter(([name]) => name.toLowerCase() !== "authorization");
   const { fetch } = createHttp({
     headers: Object.fromEntries(harmless),
@@ -123,33 +123,33 @@ interface Asked {
   readonly scope: string | undefined;
 }
 
-function toLogin(found: ReturnType<Attempt["found"]>, tokens: OAuthTokens, asked: Asked): Login {
-  const { client, discovery, resource } = found;
+function toLogin(page: LoginPage, tokens: OAuthTokens, asked: Asked): Login {
+  const { client, discovery, resource } = page;
   const { server, person, oauth, scope } = asked;
   const { authorizationServerUrl, authorizationServerMetadata: metadata } = discovery;
   return {
-    server: toShownUrl(server),
+    server: stripUrl(server),
     person,
     issuer: metadata?.issuer ?? authorizationServerUrl,
     authorizationServer: authorizationServerUrl,
     metadata: metadata as JsonObject | undefined,
     resource,
-    // A secret that stands in the configuration is not written down a second time.
+    // A secret of the configuration is not stored a second time.
     client: oauth.clientId === undefined ? client : { client_id: oauth.clientId },
-    ...withTokens({ ...tokens, scope: tokens.scope ?? scope }),
+    ...toLoginTokens({ ...tokens, scope: tokens.scope ?? scope }),
   };
 }
 
-/** The cause is left out: what a login service answers may hold a code or a token. */
-function failed(name: string, thrown: unknown): GatewayError {
+/** Leaves out the cause: the answer of a login service may contain a code or a token. */
+function loginFailed(name: string, thrown: unknown): GatewayError {
   const kind = thrown instanceof Error ? thrown.name : "Error";
   const reasons: Readonly<Record<string, string>> = {
-    IssuerMismatchError: "the answer came from someone else than was asked",
+    IssuerMismatchError: "the answer came from another issuer",
     RegistrationRejectedError: "it does not let this client register",
     OAuthError: "it refused the request",
   };
   return new GatewayError(
     NEEDS_AUTH,
-    `The login to "${name}" did not work: ${reasons[kind] ?? "its login service could not be understood"}.`,
+    `The login to "${name}" did not work: ${reasons[kind] ?? "its login service sent an invalid answer"}.`,
   );
 }

@@ -1,9 +1,10 @@
 import type { AuthorizationServerMetadata, OAuthTokens } from "@modelcontextprotocol/client";
 import { GatewayError } from "../../../core/mod.ts";
 import { CONNECT_FAILED, UPSTREAM_ERROR } from "../../../core/services/servers.ts";
+import { sleep } from "../../lib/backoff.ts";
 import type { Fetch } from "../../lib/http/client.ts";
 import { needsLogin } from "../../lib/http/errors.ts";
-import type { Login, LoginKey, LoginTokens, TokenStore } from "./token-store.ts";
+import type { Login, LoginKey, TokenStore } from "./token-store.ts";
 
 /** The OAuth client that a definition describes. All of it is optional: most servers let a client register itself. */
 export interface OAuthSettings {
@@ -28,8 +29,7 @@ export interface Authorization {
   wants?(scope: string): Promise<void>;
 }
 
-/** Options of {@link oauthSession}. */
-export interface OAuthSessionOptions {
+interface OAuthSessionOptions {
   /** The name of the server, for messages. */
   readonly name: string;
   readonly key: LoginKey;
@@ -41,11 +41,11 @@ export interface OAuthSessionOptions {
 const MARGIN_MS = 60_000;
 const RENEW_MS = 45_000;
 const POLL_MS = 50;
-/** While there is a token that still works, a login service that fails is not asked with every call. */
+/** While a token still works, a login service that fails is not asked with every call. */
 const PAUSE_MS = 10_000;
 
 /** Uses a login that the user made earlier, and renews it before it ends. It never asks the user. */
-export function oauthSession(options: OAuthSessionOptions): Authorization {
+export function createOauthSession(options: OAuthSessionOptions): Authorization {
   const { name, key, store, settings = {} } = options;
   let known: Login | undefined;
   let renewing: Promise<Login> | undefined;
@@ -57,17 +57,17 @@ export function oauthSession(options: OAuthSessionOptions): Authorization {
       known ??= await read();
       const due = known && isEnding(known, Date.now() < tryAgainAt ? 0 : MARGIN_MS);
       if (known && due) known = await renewOnce(known.tokens.access_token);
-      return known && bearer(known);
+      return known && toBearer(known);
     },
     async refused(value) {
       const login = await read();
       if (!login) throw needsLogin(name);
-      if (bearer(login) === value) known = await renewOnce(login.tokens.access_token, true);
+      if (toBearer(login) === value) known = await renewOnce(login.tokens.access_token, true);
       else known = login;
-      return bearer(known);
+      return toBearer(known);
     },
     async wants(scope) {
-      // The next login will allow it, and must be seen then.
+      // The next login will cover it, and must be read then.
       known = undefined;
       const login = await read();
       if (!login) return;
@@ -102,28 +102,28 @@ export function oauthSession(options: OAuthSessionOptions): Authorization {
         if (!refused && !isEnding(login, 0)) return login;
         throw needsLogin(name, "no longer accepts the login");
       }
-      const claim = await claimed(login.tokens.refresh_token);
+      const claim = await claimToken(login.tokens.refresh_token);
       if (claim) {
         try {
           const current = await read();
-          // Whoever had the claim before may have renewed it since it was read.
+          // The process that had the claim before may have renewed the login since it was read.
           if (current?.tokens.access_token === login.tokens.access_token)
             return await refresh(current, refused);
         } finally {
           await claim.release();
         }
       } else {
-        await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+        await sleep(POLL_MS);
       }
     }
     throw new GatewayError("TIMEOUT", `The login to "${name}" could not be renewed within ${RENEW_MS} ms.`);
   }
 
-  async function claimed(refreshToken: string): ReturnType<TokenStore["claim"]> {
+  async function claimToken(refreshToken: string): ReturnType<TokenStore["claim"]> {
     try {
       return await store.claim(key, refreshToken);
     } catch (cause) {
-      // Renewed without being saved, it would be lost to everyone else.
+      // A login that is renewed and not saved would be lost to other processes.
       const message = `The login to "${name}" cannot be renewed: its file cannot be written.`;
       throw new GatewayError(CONNECT_FAILED, message, { cause });
     }
@@ -144,26 +144,26 @@ export function oauthSession(options: OAuthSessionOptions): Authorization {
       });
     } catch (thrown) {
       if (OAuthError.isInstance(thrown) && isOver(thrown.code)) {
-        await forget(login);
+        await removeLogin(login);
         throw needsLogin(name, "no longer accepts the login");
       }
       tryAgainAt = Date.now() + PAUSE_MS;
       if (!refused && !isEnding(login, 0)) return login;
       if (GatewayError.is(thrown)) throw thrown;
-      // Not kept as the cause: it repeats what was answered, which may hold a token.
+      // Not kept as the cause: it repeats the answer, which may contain a token.
       throw new GatewayError(UPSTREAM_ERROR, `The login to "${name}" could not be renewed.`, {
         data: { retryable: true },
       });
     }
-    const renewed = { ...login, ...withTokens({ ...tokens, scope: tokens.scope ?? login.tokens.scope }) };
+    const renewed = { ...login, ...toLoginTokens({ ...tokens, scope: tokens.scope ?? login.tokens.scope }) };
     // The user may have logged in again or out meanwhile, which takes precedence.
     if (!(await isCurrent(login))) return (await read()) ?? Promise.reject(needsLogin(name));
     await store.write(key, renewed);
     return renewed;
   }
 
-  /** A login is forgotten unless there is another one, or only the configuration of the client is wrong. */
-  async function forget(login: Login): Promise<void> {
+  /** Removes a login unless there is another one, or only the configuration of the client is wrong. */
+  async function removeLogin(login: Login): Promise<void> {
     if (settings.clientId === undefined && (await isCurrent(login))) await store.remove(key);
   }
 
@@ -173,13 +173,13 @@ export function oauthSession(options: OAuthSessionOptions): Authorization {
   }
 }
 
-/** Whether what a login service answered means that a login cannot be renewed, now or later. */
+/** Whether an OAuth error means that a login can never be renewed. */
 function isOver(code: string): boolean {
   return code === "invalid_grant" || code === "invalid_client" || code === "unauthorized_client";
 }
 
-/** The part of a login that comes with new tokens. */
-export function withTokens(tokens: LoginTokens): Pick<Login, "tokens" | "expiresAt"> {
+/** Creates the part of a login that comes with new tokens. */
+export function toLoginTokens(tokens: Login["tokens"]): Pick<Login, "tokens" | "expiresAt"> {
   const { access_token, token_type, refresh_token, scope, expires_in } = tokens;
   return {
     tokens: { access_token, token_type, refresh_token, scope, expires_in },
@@ -194,6 +194,6 @@ function isEnding({ expiresAt, tokens }: Login, marginMs: number): boolean {
   return expiresAt - Math.min(marginMs, half) <= Date.now();
 }
 
-function bearer({ tokens }: Login): string {
+function toBearer({ tokens }: Login): string {
   return `Bearer ${tokens.access_token}`;
 }

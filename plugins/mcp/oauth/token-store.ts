@@ -3,7 +3,7 @@ import { join } from "node:path";
 import * as v from "valibot";
 import { isJsonObject, type JsonObject } from "../../../core/mod.ts";
 import { replaceFile } from "../../lib/files.ts";
-import { sha256 } from "../../lib/hash.ts";
+import { sha256Hex } from "../../lib/hash.ts";
 
 /** Identifies a login: a user at a server. */
 export interface LoginKey {
@@ -11,36 +11,36 @@ export interface LoginKey {
   readonly person: string;
 }
 
-/** A login of a user at a server. */
-export interface Login {
+const optionalString = v.optional(v.string());
+const loginSchema = v.object({
   /** The server, for a reader of the file. */
-  readonly server: string;
-  readonly person: string;
+  server: v.string(),
+  person: v.string(),
   /** The issuer of the tokens; only it and the server are sent them. */
-  readonly issuer: string;
-  readonly authorizationServer: string;
-  /** The issuer's own metadata, unchanged. */
-  readonly metadata?: JsonObject | undefined;
-  readonly resource?: string | undefined;
-  readonly client: { readonly client_id: string; readonly client_secret?: string | undefined };
-  readonly tokens: LoginTokens;
+  issuer: v.string(),
+  authorizationServer: v.pipe(v.string(), v.url()),
+  /** Metadata of the issuer, unchanged. */
+  metadata: v.optional(v.custom<JsonObject>(isJsonObject)),
+  resource: optionalString,
+  client: v.looseObject({ client_id: v.string(), client_secret: optionalString }),
+  tokens: v.object({
+    access_token: v.string(),
+    token_type: v.string(),
+    refresh_token: optionalString,
+    scope: optionalString,
+    expires_in: v.optional(v.number()),
+  }),
   /** Expiry of the access token, in milliseconds since 1970. */
-  readonly expiresAt?: number | undefined;
+  expiresAt: v.optional(v.number()),
   /** Scope that the server asked for and this login does not cover; the next login will. */
-  readonly wantedScope?: string | undefined;
-}
+  wantedScope: optionalString,
+});
 
-/** Tokens, by their names in OAuth. */
-export interface LoginTokens {
-  readonly access_token: string;
-  readonly token_type: string;
-  readonly refresh_token?: string | undefined;
-  readonly scope?: string | undefined;
-  readonly expires_in?: number | undefined;
-}
+/** A login of a user at a server. */
+export type Login = v.InferOutput<typeof loginSchema>;
 
 /** The exclusive right to spend a refresh token. */
-export interface Claim {
+interface Claim {
   release(): Promise<void>;
 }
 
@@ -53,40 +53,20 @@ export interface TokenStore {
   claim(key: LoginKey, refreshToken: string): Promise<Claim | undefined>;
 }
 
-const optionalText = v.optional(v.string());
-const schema = v.object({
-  server: v.string(),
-  person: v.string(),
-  issuer: v.string(),
-  authorizationServer: v.pipe(v.string(), v.url()),
-  metadata: v.optional(v.custom<JsonObject>(isJsonObject)),
-  resource: optionalText,
-  client: v.looseObject({ client_id: v.string(), client_secret: optionalText }),
-  tokens: v.object({
-    access_token: v.string(),
-    token_type: v.string(),
-    refresh_token: optionalText,
-    scope: optionalText,
-    expires_in: v.optional(v.number()),
-  }),
-  expiresAt: v.optional(v.number()),
-  wantedScope: optionalText,
-});
-
 /** Longer than any request for a new token takes: a process that has held a claim for this long has ended. */
 const ABANDONED_MS = 40_000;
 const MAX_CLAIMS = 8;
 
 /** Creates a store in `<stateFolder>/oauth`, in files that only their owner can read. */
-export function tokenStore(stateFolder: string): TokenStore {
+export function createTokenStore(stateFolder: string): TokenStore {
   const folder = join(stateFolder, "oauth");
-  const fileOf = ({ url, person }: LoginKey): string =>
-    join(folder, `${sha256(JSON.stringify([url, person]))}.json`);
+  const toPath = ({ url, person }: LoginKey): string =>
+    join(folder, `${sha256Hex(JSON.stringify([url, person]))}.json`);
 
   return {
     async read(key) {
       try {
-        const parsed = v.safeParse(schema, JSON.parse(await readFile(fileOf(key), "utf8")));
+        const parsed = v.safeParse(loginSchema, JSON.parse(await readFile(toPath(key), "utf8")));
         // A damaged file, or one of another version, counts as none: the user logs in again.
         return parsed.success ? parsed.output : undefined;
       } catch {
@@ -96,12 +76,12 @@ export function tokenStore(stateFolder: string): TokenStore {
     async write(key, login) {
       await makePrivateFolder();
       const bytes = Buffer.from(`${JSON.stringify(login, undefined, 2)}\n`);
-      await replaceFile(fileOf(key), { bytes, mode: 0o600 });
+      await replaceFile(toPath(key), { bytes, mode: 0o600 });
     },
-    remove: (key) => rm(fileOf(key), { force: true }),
+    remove: (key) => rm(toPath(key), { force: true }),
     async claim(key, refreshToken) {
       await makePrivateFolder();
-      const base = `${fileOf(key)}.${sha256(refreshToken).slice(0, 16)}`;
+      const base = `${toPath(key)}.${sha256Hex(refreshToken).slice(0, 16)}`;
       const files = Array.from({ length: MAX_CLAIMS }, (_, turn) => `${base}.${turn}.claim`);
       const release = async (): Promise<void> => {
         await Promise.all(files.map((file) => rm(file, { force: true })));

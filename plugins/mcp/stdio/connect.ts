@@ -1,9 +1,9 @@
+import process from "node:process";
 import { GatewayError } from "../../../core/mod.ts";
 import type { StdioConnection } from "../../../core/services/sources.ts";
 import type { LineLimits } from "../../lib/lines.ts";
 import { type ConnectMcpOptions, connectMcp, type McpUpstream } from "../session.ts";
-import { childEnvironment } from "./environment.ts";
-import { messageLimits, type StdioCounters, type StdioTransport, stdioTransport } from "./transport.ts";
+import { createStdioTransport, messageLimits, type StdioTransport } from "./transport.ts";
 
 /** Options of a connection to a process. */
 export interface ConnectStdioOptions extends Omit<ConnectMcpOptions, "opening" | "explain"> {
@@ -13,19 +13,9 @@ export interface ConnectStdioOptions extends Omit<ConnectMcpOptions, "opening" |
   readonly writeDeadlineMs?: number | undefined;
 }
 
-/** The health of a process. */
-export interface StdioHealth {
-  readonly pid: number | null;
-  /** Whether it writes much that is no message; it is used all the same. */
-  readonly degraded: boolean;
-  readonly counters: Readonly<StdioCounters>;
-  /** The end of its error output. For users to read: it may hold secrets. */
-  readonly stderr: string;
-}
-
 /** A connection to a process. */
 export interface StdioUpstream extends McpUpstream {
-  health(): StdioHealth;
+  health(): Pick<StdioTransport, "pid" | "degraded" | "counters" | "stderr">;
 }
 
 /**
@@ -38,10 +28,10 @@ export async function connectStdio(
 ): Promise<StdioUpstream> {
   const { limits = messageLimits, writeDeadlineMs, ...rest } = options;
   const { command, args, cwd } = connection;
-  const env = childEnvironment(connection);
+  const env = createEnvironment(connection);
   let transport: StdioTransport | undefined;
   const newTransport = (): StdioTransport => {
-    transport = stdioTransport({ command, args, env, cwd, writeDeadlineMs }, limits);
+    transport = createStdioTransport({ command, args, env, cwd, writeDeadlineMs }, limits);
     return transport;
   };
   const upstream = await connectMcp(newTransport, rest).catch((thrown) => {
@@ -66,4 +56,29 @@ function withErrorOutput(thrown: unknown, text: string): unknown {
     data,
     cause: new Error(`Its error output ends with:\n${text.slice(-4_000)}`),
   });
+}
+
+const everywhere = "PATH HOME USER LOGNAME LANG TZ TMPDIR TERM SHELL".split(" ");
+const onWindows =
+  "PATH PATHEXT SYSTEMROOT SYSTEMDRIVE WINDIR COMSPEC APPDATA LOCALAPPDATA PROGRAMDATA PROGRAMFILES PROGRAMFILES(X86) PROGRAMW6432 USERPROFILE USERNAME HOMEDRIVE HOMEPATH TEMP TMP LANG TZ PROCESSOR_ARCHITECTURE NUMBER_OF_PROCESSORS".split(
+    " ",
+  );
+
+/** Creates the environment of a process: the variables of its definition, and the few without which nothing starts. */
+export function createEnvironment(
+  { env, envNames = [] }: Pick<StdioConnection, "env" | "envNames">,
+  own: Readonly<Record<string, string | undefined>> = process.env,
+  platform: string = process.platform,
+): Record<string, string> {
+  // Windows knows one variable by any spelling of its name: two spellings would be one of them, at random.
+  const spell = platform === "win32" ? (name: string) => name.toUpperCase() : (name: string) => name;
+  const allowed = new Set((platform === "win32" ? onWindows : everywhere).map(spell));
+  for (const name of envNames) allowed.add(spell(name));
+  const named = new Set(Object.keys(env).map(spell));
+  const result: Record<string, string> = {};
+  for (const [name, value] of Object.entries(own)) {
+    if (value === undefined || named.has(spell(name))) continue;
+    if (allowed.has(spell(name)) || name.startsWith("LC_")) result[name] = value;
+  }
+  return { ...result, ...env };
 }

@@ -4,14 +4,6 @@ import type { Writable } from "node:stream";
 import { GatewayError } from "../../../core/mod.ts";
 import { UPSTREAM_CLOSED, UPSTREAM_STALLED } from "../../../core/services/servers.ts";
 
-/** The messages that wait to be read by a process. */
-export interface InputQueue {
-  /** Resolves when the text has left our process. */
-  write(text: string): Promise<void>;
-  /** Tells the process that nothing more comes. */
-  end(): void;
-}
-
 interface Message {
   readonly text: string;
   readonly size: number;
@@ -24,11 +16,11 @@ const MAX_QUEUED_BYTES = 16 * 1024 * 1024;
 const BATCH_BYTES = 65_536;
 
 /** Writes to the input of a process that may have stopped reading it. `onBroken` is told when it has. */
-export function inputQueue(
+export function createInputQueue(
   stream: Writable | null,
   deadlineMs: number,
   onBroken: (reason: string) => void,
-): InputQueue {
+) {
   let waiting: Message[] = [];
   let queued = 0;
   let writing = false;
@@ -36,10 +28,12 @@ export function inputQueue(
   stream?.on("error", () => onBroken("its process closed its input"));
 
   return {
-    write: (text) =>
-      new Promise((resolve, reject) => {
+    /** Resolves when the text has left our process. */
+    write: (text: string) =>
+      new Promise<void>((resolve, reject) => {
         add(text, (error) => (error ? reject(error) : resolve()));
       }),
+    /** Tells the process that nothing more comes. */
     end() {
       pump();
       ended = true;
@@ -52,7 +46,8 @@ export function inputQueue(
   function add(text: string, settle: Message["settle"]): void {
     const size = Buffer.byteLength(text);
     if (ended || !stream?.writable) settle(closed(false));
-    else if (queued > 0 && queued + size > MAX_QUEUED_BYTES) settle(stalled());
+    else if (queued > 0 && queued + size > MAX_QUEUED_BYTES)
+      settle(new GatewayError(UPSTREAM_STALLED, "The server does not read what is sent to it."));
     else {
       queued += size;
       waiting.push({ text, size, settle });
@@ -96,8 +91,4 @@ function closed(maybeSent: boolean, cause?: unknown): GatewayError {
     cause,
     data: maybeSent ? {} : { sent: false },
   });
-}
-
-function stalled(): GatewayError {
-  return new GatewayError(UPSTREAM_STALLED, "The server does not read what is sent to it.");
 }

@@ -3,9 +3,9 @@ import { existsSync } from "node:fs";
 import process from "node:process";
 import { GatewayError } from "../../../core/mod.ts";
 import { SPAWN_FAILED } from "../../../core/services/servers.ts";
-import { inputQueue } from "./input-queue.ts";
+import { createInputQueue } from "./input-queue.ts";
 import { isGroupGone, releaseGroup, signalGroup, trackGroup } from "./process-group.ts";
-import { windowsCommand } from "./windows-command.ts";
+import { resolveWindowsCommand } from "./windows-command.ts";
 
 /** A command and its environment. */
 export interface ChildCommand {
@@ -18,8 +18,7 @@ export interface ChildCommand {
   readonly writeDeadlineMs?: number | undefined;
 }
 
-/** Events of a process. */
-export interface ChildEvents {
+interface ChildEvents {
   onOutput(chunk: Uint8Array): void;
   /** It takes no more messages, without a call of `close`. The reason completes "because". */
   onEnded(reason: string): void;
@@ -49,9 +48,9 @@ const LAST_WORDS_MS = 100;
 
 /** Starts a process, without a shell, as the leader of a group of its own. */
 export async function startChild(command: ChildCommand, events: ChildEvents): Promise<Child> {
-  const { process: child, pid } = await spawned(command);
+  const { process: child, pid } = await spawnChild(command);
   trackGroup(pid);
-  const errorOutput = tailBuffer(ERROR_OUTPUT_BYTES);
+  const errorOutput = createTailBuffer(ERROR_OUTPUT_BYTES);
   let exited = false;
   let exitedAt = 0;
   let exit = "";
@@ -61,7 +60,7 @@ export async function startChild(command: ChildCommand, events: ChildEvents): Pr
   let closing: Promise<void> | undefined;
   let onExit: (() => void) | undefined;
 
-  const input = inputQueue(child.stdin, command.writeDeadlineMs ?? 5_000, (reason) => endSoon(reason));
+  const input = createInputQueue(child.stdin, command.writeDeadlineMs ?? 5_000, (reason) => endSoon(reason));
   child.stdout?.on("data", (chunk: Uint8Array) => {
     if (!over) events.onOutput(chunk);
   });
@@ -108,11 +107,11 @@ export async function startChild(command: ChildCommand, events: ChildEvents): Pr
 
   async function shutDown(): Promise<void> {
     input.end();
-    if (!(await goneWithin(GRACE_AFTER_INPUT_MS, GRACE_WITHOUT_LEADER_MS))) {
+    if (!(await waitUntilGone(GRACE_AFTER_INPUT_MS, GRACE_WITHOUT_LEADER_MS))) {
       signalGroup(pid, "SIGTERM");
-      if (!(await goneWithin(GRACE_AFTER_TERM_MS, GRACE_WITHOUT_LEADER_MS))) {
+      if (!(await waitUntilGone(GRACE_AFTER_TERM_MS, GRACE_WITHOUT_LEADER_MS))) {
         signalGroup(pid, "SIGKILL");
-        await goneWithin(GRACE_AFTER_KILL_MS);
+        await waitUntilGone(GRACE_AFTER_KILL_MS);
       }
     }
     releaseGroup(pid);
@@ -121,7 +120,7 @@ export async function startChild(command: ChildCommand, events: ChildEvents): Pr
     child.unref();
   }
 
-  async function goneWithin(ms: number, withoutLeaderMs: number = ms): Promise<boolean> {
+  async function waitUntilGone(ms: number, withoutLeaderMs: number = ms): Promise<boolean> {
     const start = performance.now();
     for (let pause = 5; ; pause = Math.min(pause * 2, 50)) {
       if (exited && (await isGroupGone(pid))) return true;
@@ -139,12 +138,12 @@ export async function startChild(command: ChildCommand, events: ChildEvents): Pr
   }
 }
 
-function spawned(given: ChildCommand): Promise<{ process: ChildProcess; pid: number }> {
+function spawnChild(given: ChildCommand): Promise<{ process: ChildProcess; pid: number }> {
   const { command, env, cwd } = given;
   return new Promise((resolve, reject) => {
     try {
       const { file, args, verbatim } = windows
-        ? windowsCommand(command, given.args, env)
+        ? resolveWindowsCommand(command, given.args, env)
         : { file: command, args: given.args, verbatim: false };
       const child = spawn(file, [...args], {
         env: { ...env },
@@ -181,29 +180,18 @@ function spawnFailed({ command, cwd }: ChildCommand, cause: unknown): GatewayErr
   if (code === "ENOENT" && cwd !== undefined && !existsSync(cwd))
     reason = "its working folder does not exist";
   else if (code === "ENOENT" && /\s/.test(command)) reason += '; arguments belong in "args"';
-  return new GatewayError(
-    SPAWN_FAILED,
-    `The command "${programName(command)}" could not be started: ${reason}.`,
-    {
-      cause,
-    },
-  );
+  const message = `The command "${toProgramName(command)}" could not be started: ${reason}.`;
+  return new GatewayError(SPAWN_FAILED, message, { cause });
 }
 
 /** Returns the name of the program alone: arguments within the command may hold a secret. */
-function programName(command: string): string {
+function toProgramName(command: string): string {
   const [program = ""] = command.trim().split(/\s+-|\s+(?=\S*=)/);
   return (program.split(/[\\/]/).at(-1) ?? "").slice(0, 100);
 }
 
-/** Keeps the last bytes of a stream. */
-interface TailBuffer {
-  push(chunk: Uint8Array): void;
-  text(): string;
-}
-
-/** Makes a buffer that keeps the last `size` bytes it was given. */
-function tailBuffer(size: number): TailBuffer {
+/** Creates a buffer that keeps the last `size` bytes. */
+function createTailBuffer(size: number): { push(chunk: Uint8Array): void; text(): string } {
   let ring: Uint8Array | undefined;
   let written = 0;
   return {

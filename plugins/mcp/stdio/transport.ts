@@ -6,24 +6,24 @@ import {
   UPSTREAM_CLOSED,
   UPSTREAM_PROTOCOL,
 } from "../../../core/services/servers.ts";
-import { faultOf } from "../../lib/json.ts";
-import { type LineLimits, lineReader } from "../../lib/lines.ts";
-import type { RpcError } from "../errors.ts";
+import { findJsonFault } from "../../lib/json.ts";
+import { createLineReader, type LineLimits } from "../../lib/lines.ts";
+import type { RpcErrorObject } from "../errors.ts";
 import { type Child, type ChildCommand, startChild } from "./process.ts";
 
 /** Counts of unusable output. */
-export interface StdioCounters {
+const noCounts = {
   /** Lines that are not messages: logs, colors, banners. */
-  noise: number;
+  noise: 0,
   /** Answers to no request of ours, or to one already answered. */
-  unmatched: number;
-  tooLarge: number;
-  tooDeep: number;
+  unmatched: 0,
+  tooLarge: 0,
+  tooDeep: 0,
   /** Lines that are not UTF-8. */
-  notText: number;
+  notText: 0,
   /** Messages with keys that reach a prototype. */
-  forbidden: number;
-}
+  forbidden: 0,
+};
 
 /** The transport of the protocol over a process's standard input and output. */
 export interface StdioTransport extends Transport {
@@ -33,10 +33,10 @@ export interface StdioTransport extends Transport {
   readonly pid: number | null;
   /** The end of its error output. For users to read: it may hold anything. */
   readonly stderr: string;
-  readonly counters: Readonly<StdioCounters>;
+  readonly counters: Readonly<typeof noCounts>;
   /** Whether the process writes so much noise that it is likely broken; it is used all the same. */
   readonly degraded: boolean;
-  /** Why the connection ended, if it did; completes "because". */
+  /** Reason for the end of the connection; completes "because". */
   readonly closeReason: string | undefined;
 }
 
@@ -46,16 +46,12 @@ export const messageLimits: LineLimits = Object.freeze({ maxBytes: 10_000_000, m
 const TOLERATED_NOISE = 100;
 const INTERNAL_ERROR = -32603;
 
-/** Makes the transport of one process, which `start` starts. */
-export function stdioTransport(command: ChildCommand, limits: LineLimits = messageLimits): StdioTransport {
-  const counters: StdioCounters = {
-    noise: 0,
-    unmatched: 0,
-    tooLarge: 0,
-    tooDeep: 0,
-    notText: 0,
-    forbidden: 0,
-  };
+/** Creates the transport of one process, which `start` starts. */
+export function createStdioTransport(
+  command: ChildCommand,
+  limits: LineLimits = messageLimits,
+): StdioTransport {
+  const counters = { ...noCounts };
   const decoder = new TextDecoder("utf-8", { fatal: true });
   const pending = new Set<RequestId>();
   let starting: Promise<Child> | undefined;
@@ -89,7 +85,7 @@ export function stdioTransport(command: ChildCommand, limits: LineLimits = messa
     async send(message) {
       if (closed || !child) throw notRunning();
       const text = `${JSON.stringify(message)}\n`;
-      note(message);
+      track(message);
       await child.write(text);
     },
     async close() {
@@ -101,7 +97,7 @@ export function stdioTransport(command: ChildCommand, limits: LineLimits = messa
     },
   };
 
-  const onOutput = lineReader(limits, {
+  const onOutput = createLineReader(limits, {
     onLine(line, id) {
       const text = decode(line, id);
       if (text !== undefined) read(text);
@@ -130,8 +126,8 @@ export function stdioTransport(command: ChildCommand, limits: LineLimits = messa
     transport.onclose?.();
   }
 
-  /** Notes which requests are pending, so that no answer reaches another caller. */
-  function note(message: JSONRPCMessage): void {
+  /** Tracks the pending requests, so that no answer reaches another caller. */
+  function track(message: JSONRPCMessage): void {
     if (!("method" in message)) return;
     if ("id" in message) pending.add(message.id);
     else if (message.method === "notifications/cancelled") {
@@ -165,7 +161,7 @@ export function stdioTransport(command: ChildCommand, limits: LineLimits = messa
     if (!isJsonObject(message) || message["jsonrpc"] !== "2.0") counters.noise++;
     else if ("method" in message) {
       // Requests and notifications are used as they are; an answer is checked where it is used.
-      if (faultOf(message) === undefined) deliver(message);
+      if (findJsonFault(message) === undefined) deliver(message);
       else counters.forbidden++;
     } else settle(message["id"] as RequestId, message);
   }
@@ -202,7 +198,7 @@ function hasError({ error }: JsonObject): boolean {
   return error !== undefined && error !== null;
 }
 
-function toRpcError(answer: JsonObject): RpcError {
+function toRpcError(answer: JsonObject): RpcErrorObject {
   if (!hasError(answer)) {
     const message = "The answer holds neither a result nor an error.";
     return { code: INTERNAL_ERROR, message, data: new GatewayError(UPSTREAM_PROTOCOL, message) };

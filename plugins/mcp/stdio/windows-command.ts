@@ -3,29 +3,21 @@ import { win32 } from "node:path";
 import { GatewayError } from "../../../core/mod.ts";
 import { SPAWN_FAILED } from "../../../core/services/servers.ts";
 
-/** A command in the form that Windows can start. */
-export interface WindowsCommand {
-  readonly file: string;
-  readonly args: readonly string[];
-  /** The arguments are already as the command interpreter reads them. */
-  readonly verbatim: boolean;
-}
-
 /**
- * Finds what a command means on Windows. `npx` and its like are scripts of the command interpreter, which
- * Windows does not start by itself, and which read their arguments by rules of their own.
+ * Resolves a command as Windows can start it. `npx` and its like are scripts of the command interpreter, which Windows
+ * does not start by itself, and which read their arguments by rules of their own: then `verbatim` is true.
  */
-export function windowsCommand(
+export function resolveWindowsCommand(
   command: string,
   args: readonly string[],
   env: Readonly<Record<string, string>>,
   isFile: (path: string) => boolean = isExistingFile,
-): WindowsCommand {
+): { file: string; args: readonly string[]; verbatim: boolean } {
   const file = locate(command, env, isFile) ?? command;
   if (!/\.(cmd|bat)$/i.test(file)) return { file, args, verbatim: false };
-  const line = [quoted(file, true), ...args.map((arg) => quoted(arg, false))].join(" ");
+  const line = [quoteArgument(file, true), ...args.map((arg) => quoteArgument(arg, false))].join(" ");
   return {
-    file: variable(env, "COMSPEC") ?? "cmd.exe",
+    file: readVariable(env, "COMSPEC") ?? "cmd.exe",
     args: ["/e:ON", "/v:OFF", "/d", "/c", `"${line}"`],
     verbatim: true,
   };
@@ -36,10 +28,10 @@ function locate(
   env: Readonly<Record<string, string>>,
   isFile: (path: string) => boolean,
 ): string | undefined {
-  const endings = (variable(env, "PATHEXT") ?? ".COM;.EXE;.BAT;.CMD").split(";").filter(Boolean);
+  const endings = (readVariable(env, "PATHEXT") ?? ".COM;.EXE;.BAT;.CMD").split(";").filter(Boolean);
   const hasEnding = endings.some((ending) => command.toLowerCase().endsWith(ending.toLowerCase()));
   const names = [...(hasEnding ? [command] : []), ...endings.map((ending) => `${command}${ending}`)];
-  const folders = /[\\/]/.test(command) ? [""] : (variable(env, "PATH") ?? "").split(";").filter(Boolean);
+  const folders = /[\\/]/.test(command) ? [""] : (readVariable(env, "PATH") ?? "").split(";").filter(Boolean);
   for (const folder of folders) {
     for (const name of names) {
       const path = folder === "" ? name : win32.join(folder.replaceAll('"', ""), name);
@@ -53,7 +45,7 @@ function locate(
  * Writes one argument so that the interpreter, and the script that passes it on, take it as it is. Quotes keep
  * everything but `%` literal; an empty slice of a variable between two of them stops that one.
  */
-function quoted(arg: string, always: boolean): string {
+function quoteArgument(arg: string, always: boolean): string {
   if (/[\r\n\0]/.test(arg)) {
     throw new GatewayError(
       SPAWN_FAILED,
@@ -65,7 +57,7 @@ function quoted(arg: string, always: boolean): string {
   return `"${safe.replace(/(\\*)"/g, '$1$1""').replace(/\\+$/, "$&$&")}"`;
 }
 
-function variable(env: Readonly<Record<string, string>>, name: string): string | undefined {
+function readVariable(env: Readonly<Record<string, string>>, name: string): string | undefined {
   const spelling = Object.keys(env).find((key) => key.toUpperCase() === name);
   return spelling === undefined ? undefined : env[spelling];
 }

@@ -2,17 +2,23 @@ import { resolve } from "node:path";
 import { GatewayError } from "../../../core/mod.ts";
 import { type Command, defineCommand } from "../../../core/services/command.ts";
 import type { RegistryEntry } from "../../../core/services/registries.ts";
-import { makeChanges } from "../../lib/config-file/journal.ts";
-import { type OwnConfig, ownChange, ownConfigFile, readOwnConfig } from "../../lib/config-file/own-config.ts";
-import { thisMachine } from "../../lib/server-entry/machine.ts";
-import { coloured, output, usageError } from "../../lib/terminal/output.ts";
-import { waitingLine } from "../../lib/terminal/servers.ts";
-import { type InstallOptions, type InstallPlan, planInstall, refuseDeleted, wayOf } from "../install.ts";
-import { shownRegistry } from "../options.ts";
-import { askFor, confirmed } from "./ask.ts";
-import { givenBy } from "./needs.ts";
-import { findEntry, registryArgs, withRegistries } from "./registries.ts";
-import { describeAdded, describePlan } from "./report.ts";
+import {
+  makeChanges,
+  type OwnConfig,
+  prepareOwnChange,
+  readOwnConfig,
+} from "../../lib/config-file/changes.ts";
+import { getOwnConfigFile, thisMachine } from "../../lib/server-entry/machine.ts";
+import { normalizeEntry } from "../../lib/server-entry/normalize.ts";
+import { listPackages } from "../../lib/server-entry/server-json.ts";
+import { showWaiting } from "../../lib/servers.ts";
+import { describeDefinition, summarizeDefinition } from "../../lib/terminal/definition.ts";
+import { colorMarks, formatPath, output, usageError } from "../../lib/terminal/output.ts";
+import { toLine } from "../entry.ts";
+import { chooseWay, type InstallOptions, type InstallPlan, planInstall, refuseDeleted } from "../install.ts";
+import { formatRegistry } from "../options.ts";
+import { askNeeds, confirm, describeNeed, parseGiven } from "./needs.ts";
+import { findEntry, formatStatus, openRegistries, registryArgs } from "./registries.ts";
 
 const args = {
   entry: { type: "positional", required: true, description: "The server, as io.github.owner/name" },
@@ -33,24 +39,24 @@ const args = {
 } as const;
 
 /** Adds a server of a registry to the user's own config. */
-export const add: Command = defineCommand({
+export const command: Command = defineCommand({
   args,
   async run(given, context) {
     for (const name of ["as", "use", "config"] as const)
       if (given[name] === "") throw usageError(`The option --${name} needs a value.`);
-    const options: InstallOptions = { id: given.as, use: given.use, given: givenBy(context.typed) };
-    const own = await readOwnConfig(resolve(given.config ?? ownConfigFile(thisMachine())));
-    const { entry, note } = await withRegistries(context, given, (registries) =>
+    const options: InstallOptions = { id: given.as, use: given.use, given: parseGiven(context.typed) };
+    const own = await readOwnConfig(resolve(given.config ?? getOwnConfigFile(thisMachine())));
+    const { entry, note } = await openRegistries(context, given, (registries) =>
       findEntry(registries, given.entry, given.version),
     );
     refuseDeleted(entry);
     const isAsked = !given.yes && !given.json && process.stdin.isTTY === true;
-    const plan = await planFor(entry, options, isAsked);
+    const plan = await choosePlan(entry, options, isAsked);
     checkFree(own, plan.id);
     if (note !== undefined) process.stderr.write(`! ${note}\n`);
-    const report = reportOn(entry, plan, own);
-    if (isAsked) process.stdout.write(coloured(describePlan(entry, plan, own.file)));
-    if (given.yes || (isAsked && (await confirmed("Add this? [y/N] ")))) {
+    const report = toReport(entry, plan, own);
+    if (isAsked) process.stdout.write(colorMarks(describePlan(entry, plan, own.file)));
+    if (given.yes || (isAsked && (await confirm("Add this? [y/N] ")))) {
       await write(own, plan);
       output(given.json, { ...report, outcome: "written" }, () => describeAdded(entry, plan, own.file));
       return;
@@ -68,14 +74,14 @@ export const add: Command = defineCommand({
 });
 
 /** Asks at a terminal for missing settings, but for no secret: those should not be typed into terminals. */
-async function planFor(
+async function choosePlan(
   entry: RegistryEntry,
   options: InstallOptions,
   isAsked: boolean,
 ): Promise<InstallPlan> {
   const makePlan = await planner(entry, options.use);
   const plan = makePlan(options);
-  const given = isAsked ? await askFor(plan.toSet, options.given) : undefined;
+  const given = isAsked ? await askNeeds(plan.toSet, options.given) : undefined;
   return given ? makePlan({ ...options, given }) : plan;
 }
 
@@ -83,12 +89,12 @@ async function planner(
   entry: RegistryEntry,
   use: string | undefined,
 ): Promise<(options: InstallOptions) => InstallPlan> {
-  if (wayOf(entry, use) !== "mcpb") return (options) => planInstall(entry, options);
+  if (chooseWay(entry, use) !== "mcpb") return (options) => planInstall(entry, options);
   const [{ fetchBundle }, { planBundle }] = await Promise.all([
     import("../bundle.ts"),
-    import("../bundle-definition.ts"),
+    import("../bundle.ts"),
   ]);
-  const done = waitingLine(`Fetching the bundle of ${entry.name} …`);
+  const done = showWaiting(`Fetching the bundle of ${entry.name} …`);
   const bundle = await fetchBundle(entry).finally(done);
   return (options) => planBundle(entry, bundle, options);
 }
@@ -102,16 +108,16 @@ function checkFree({ names, file }: OwnConfig, id: string): void {
 }
 
 async function write(own: OwnConfig, { id, definition }: InstallPlan): Promise<void> {
-  const change = await ownChange(own, { [id]: definition });
+  const change = await prepareOwnChange(own, { [id]: definition });
   if (change) await makeChanges([change]);
 }
 
-function reportOn(entry: RegistryEntry, plan: InstallPlan, { file }: OwnConfig): object {
+function toReport(entry: RegistryEntry, plan: InstallPlan, { file }: OwnConfig): object {
   return {
     name: entry.name,
     version: entry.version,
     status: entry.status,
-    registry: shownRegistry(entry.registry),
+    registry: formatRegistry(entry.registry),
     id: plan.id,
     way: plan.way,
     file,
@@ -119,4 +125,56 @@ function reportOn(entry: RegistryEntry, plan: InstallPlan, { file }: OwnConfig):
     toSet: plan.toSet.map(({ variable, name, isSecret }) => ({ variable, name, isSecret })),
     withheld: plan.withheld,
   };
+}
+
+/** Formats a plan, for the user to decide on. */
+function describePlan(entry: RegistryEntry, plan: InstallPlan, file: string): string {
+  const status = formatStatus(entry);
+  const base = listPackages(entry.server, plan.way)[0]?.["registryBaseUrl"];
+  const { config } = normalizeEntry(
+    { name: plan.id, entry: plan.definition },
+    { source: "inline", scope: "config" },
+  );
+  return `${[
+    `${entry.name} ${entry.version} of ${formatRegistry(entry.registry)}`,
+    ...(entry.description ? [`  ${entry.description}`] : []),
+    ...(status ? [`  ! It is ${status}`] : []),
+    "",
+    `It goes to ${formatPath(file)} as:`,
+    "",
+    ...(config ? [describeDefinition(summarizeDefinition(config))] : []),
+    ...(typeof base === "string" ? [`  Published at: ${toLine(base, 200)}`] : []),
+    ...describeNeeds(plan),
+    "",
+  ].join("\n")}\n`;
+}
+
+/** Formats the added server, and the next steps. */
+function describeAdded(entry: RegistryEntry, plan: InstallPlan, file: string): string {
+  const { id, way } = plan;
+  const config = `--config ${quote(formatPath(file))}`;
+  return `${[
+    `✓ Added ${entry.name} ${entry.version} as "${id}" to ${formatPath(file)}`,
+    ...describeNeeds(plan),
+    "",
+    "Next:",
+    `  toolpipe tools ${quote(id)} ${config}    shows what it offers`,
+    ...(way === "remote" ? [`  toolpipe login ${quote(id)} ${config}    if it asks for a login`] : []),
+    "  toolpipe init    puts it behind your clients, if that is not done yet; --undo takes all of it back",
+  ].join("\n")}\n`;
+}
+
+function describeNeeds({ toSet, withheld }: InstallPlan): readonly string[] {
+  const lines = toSet.flatMap((need) => [
+    ...(need.variable === need.name ? [] : [`  ${need.variable} for`]),
+    describeNeed(need),
+  ]);
+  return [
+    ...(lines.length > 0 ? ["", "Set in the environment of whatever starts toolpipe:", ...lines] : []),
+    ...withheld.map((name) => `  ! The value of ${toLine(name)} was not written, since it is a secret.`),
+  ];
+}
+
+function quote(text: string): string {
+  return /^[\w@%+=:,./~\\-]+$/.test(text) ? text : JSON.stringify(text);
 }

@@ -7,22 +7,22 @@ export const registryCommands: CommandTable = {
     commands: {
       search: {
         description: "Search the servers of MCP registries, without a network after a sync",
-        load: () => import("./search.ts").then((module) => module.search),
+        load: () => import("./search.ts").then((module) => module.command),
       },
       show: {
         description:
-          "Show a server of a registry: what it is, how it would be started, what it wants to know",
-        load: () => import("./show.ts").then((module) => module.show),
+          "Show a server of a registry: what it is, how it would be started, what it describeNeeds to know",
+        load: () => import("./show.ts").then((module) => module.command),
       },
       add: {
         description:
           "Add a server of a registry to your config, after showing what that would be; secrets stay out of it",
-        load: () => import("./add.ts").then((module) => module.add),
+        load: () => import("./add.ts").then((module) => module.command),
       },
       sync: {
         description:
           "Copy what MCP registries list to this machine; after the first time, only what has changed",
-        load: () => import("./sync.ts").then((module) => module.sync),
+        load: () => import("./sync.ts").then((module) => module.command),
       },
     },
   },

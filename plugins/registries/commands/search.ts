@@ -1,18 +1,18 @@
 import { type Command, defineCommand } from "../../../core/services/command.ts";
-import { waysOf } from "../../lib/server-entry/server-json.ts";
-import { counted, output, usageError } from "../../lib/terminal/output.ts";
-import { waitingLine } from "../../lib/terminal/servers.ts";
-import { type FoundServers, findLocal, findRemote } from "../find.ts";
-import { shownRegistry } from "../options.ts";
+import { listUses } from "../../lib/server-entry/server-json.ts";
+import { showWaiting } from "../../lib/servers.ts";
+import { formatCount, output, usageError } from "../../lib/terminal/output.ts";
+import { formatRegistry } from "../options.ts";
 import { createRegistryRanker } from "../rank.ts";
-import { limitOf, registryArgs, shownStatus, withRegistries } from "./registries.ts";
+import { type FoundServers, findLocal, findRemote } from "../search.ts";
+import { formatStatus, openRegistries, parseLimit, registryArgs } from "./registries.ts";
 
 /** Exit code where no server fits. */
 const NOTHING_FOUND = 2;
 const DAY_MS = 86_400_000;
 
 /** Searches the servers of registries. */
-export const search: Command = defineCommand({
+export const command: Command = defineCommand({
   args: {
     query: { type: "positional", required: true, description: "What the server should do" },
     limit: { type: "string", description: "At most so many", default: "10", valueHint: "N" },
@@ -22,11 +22,11 @@ export const search: Command = defineCommand({
   },
   async run(given, context) {
     const { query } = given;
-    const limit = limitOf(given.limit);
+    const limit = parseLimit(given.limit);
     if (query.trim() === "") throw usageError("The query is empty.");
-    const found = await withRegistries(context, given, async ({ gateway, client, mirror }) => {
+    const found = await openRegistries(context, given, async ({ gateway, client, mirror }) => {
       const options = { limit, ranker: () => createRegistryRanker(gateway) };
-      const done = waitingLine(`Searching for "${query}" …`);
+      const done = showWaiting(`Searching for "${query}" …`);
       try {
         const local = given.remote ? undefined : await findLocal(mirror, query, options);
         return local ?? (await findRemote(client, query, options));
@@ -50,8 +50,8 @@ function toJson({ hits, source, known, troubles }: FoundServers): object {
       relevance: Math.round(relevance * 100) / 100,
       status: entry.status,
       ...(entry.statusMessage !== undefined && { statusMessage: entry.statusMessage }),
-      ways: waysOf(entry.server),
-      registry: shownRegistry(entry.registry),
+      ways: listUses(entry.server),
+      registry: formatRegistry(entry.registry),
     })),
     source,
     ...(known?.syncedAt !== undefined && { syncedAt: new Date(known.syncedAt).toISOString() }),
@@ -62,16 +62,16 @@ function toJson({ hits, source, known, troubles }: FoundServers): object {
 function describe(query: string, { hits, known }: FoundServers): string {
   if (hits.length === 0) return `No server fits "${query}".\n`;
   const blocks = hits.map(({ entry }, index) => {
-    const status = shownStatus(entry);
-    const ways = waysOf(entry.server);
+    const status = formatStatus(entry);
+    const ways = listUses(entry.server);
     return [
       `${index + 1}. ${entry.name} ${entry.version}`,
       ...(entry.description ? [`   ${entry.description}`] : []),
-      ...(status ? [`   ! ${capitalised(status)}`] : []),
+      ...(status ? [`   ! ${capitalize(status)}`] : []),
       `   ${ways.length > 0 ? `By: ${ways.join(", ")}` : "It cannot be started here."}`,
     ].join("\n");
   });
-  const of = known ? ` of ${counted(known.servers, "server")}` : "";
+  const of = known ? ` of ${formatCount(known.servers, "server")}` : "";
   return `Search results for "${query}" (${hits.length} found${of}):\n\n${blocks.join("\n\n")}\n`;
 }
 
@@ -84,11 +84,11 @@ function notes({ source, known, troubles }: FoundServers): string {
   const age = known?.syncedAt === undefined ? undefined : Date.now() - known.syncedAt;
   if (age !== undefined && age > DAY_MS)
     lines.push(
-      `This is ${counted(Math.floor(age / DAY_MS), "day")} old. "toolpipe registry sync" renews it.`,
+      `This is ${formatCount(Math.floor(age / DAY_MS), "day")} old. "toolpipe registry sync" renews it.`,
     );
   return lines.map((line) => `${line}\n`).join("");
 }
 
-function capitalised(text: string): string {
+function capitalize(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 }

@@ -1,18 +1,18 @@
 import { GatewayError } from "../../../core/mod.ts";
 import { type Command, defineCommand } from "../../../core/services/command.ts";
 import type { RegistryEntry } from "../../../core/services/registries.ts";
-import { normalise } from "../../lib/server-entry/normalise.ts";
-import { waysOf } from "../../lib/server-entry/server-json.ts";
-import { shownDefinition } from "../../lib/terminal/definition.ts";
+import { normalizeEntry } from "../../lib/server-entry/normalize.ts";
+import { listUses } from "../../lib/server-entry/server-json.ts";
+import { summarizeDefinition } from "../../lib/terminal/definition.ts";
 import { output } from "../../lib/terminal/output.ts";
-import { plain } from "../entry.ts";
+import { toLine } from "../entry.ts";
 import { defaultId, type InstallPlan, planInstall } from "../install.ts";
-import { shownRegistry } from "../options.ts";
+import { formatRegistry } from "../options.ts";
 import { describeNeed } from "./needs.ts";
-import { findEntry, registryArgs, shownStatus, withRegistries } from "./registries.ts";
+import { findEntry, formatStatus, openRegistries, registryArgs } from "./registries.ts";
 
 /** Shows one server of a registry. */
-export const show: Command = defineCommand({
+export const command: Command = defineCommand({
   args: {
     entry: { type: "positional", required: true, description: "The server, as io.github.owner/name" },
     version: { type: "string", description: "An exact version; the latest by default", valueHint: "V" },
@@ -20,12 +20,12 @@ export const show: Command = defineCommand({
     ...registryArgs,
   },
   async run(given, context) {
-    const { entry, note, versions } = await withRegistries(context, given, async (registries) => ({
+    const { entry, note, versions } = await openRegistries(context, given, async (registries) => ({
       ...(await findEntry(registries, given.entry, given.version)),
       // A failure to list versions costs a line only.
       versions: await registries.client.versions(given.entry).catch(() => []),
     }));
-    const ways = waysOf(entry.server).map((way) => ({ way, ...planned(entry, way) }));
+    const ways = listUses(entry.server).map((way) => ({ way, ...tryPlan(entry, way) }));
     output(given.json, toJson(entry, versions, ways), () => describe(entry, versions, ways));
     if (note !== undefined && !given.json) process.stderr.write(`! ${note}\n`);
   },
@@ -37,7 +37,7 @@ interface Way {
   readonly reason?: string;
 }
 
-function planned(entry: RegistryEntry, way: string): Omit<Way, "way"> {
+function tryPlan(entry: RegistryEntry, way: string): Omit<Way, "way"> {
   if (way === "mcpb") return {};
   try {
     // A deleted version can still be shown.
@@ -52,7 +52,7 @@ function toJson(entry: RegistryEntry, versions: readonly RegistryEntry[], ways: 
   const { registry, server, ...facts } = entry;
   return {
     ...facts,
-    registry: shownRegistry(registry),
+    registry: formatRegistry(registry),
     versions: versions.map(({ version, status }) => ({ version, status })),
     ways: ways.map(({ way, plan, reason }) => ({
       way,
@@ -72,11 +72,11 @@ function describe(entry: RegistryEntry, versions: readonly RegistryEntry[], ways
     .map((one) => (one.status === "active" ? one.version : `${one.version} (${one.status})`));
   const more = versions.length > MOST_VERSIONS ? `, and ${versions.length - MOST_VERSIONS} more` : "";
   const rows: readonly (readonly [string, string | undefined])[] = [
-    ["Status", shownStatus(entry)],
+    ["Status", formatStatus(entry)],
     ["Published", publishedAt?.slice(0, 10)],
     ["Repository", repository],
     ["Website", websiteUrl],
-    ["Registry", shownRegistry(registry)],
+    ["Registry", formatRegistry(registry)],
     ["Versions", shown.length > 0 ? `${shown.join(", ")}${more}` : undefined],
   ];
   const needs = ways.flatMap(({ plan }) => plan?.needs ?? []);
@@ -99,7 +99,7 @@ function describe(entry: RegistryEntry, versions: readonly RegistryEntry[], ways
 function describeWay({ way, plan, reason }: Way): string {
   if (!plan) return `  ${way}: ${reason ?? "a bundle that is downloaded and checked"}`;
   const raw = { name: plan.id, entry: plan.definition };
-  const { config } = normalise(raw, { source: "inline", scope: "config" });
-  const { command: line, url } = config ? shownDefinition(config) : {};
-  return `  ${way}: ${plain(line ?? url ?? "")}`;
+  const { config } = normalizeEntry(raw, { source: "inline", scope: "config" });
+  const { command: line, url } = config ? summarizeDefinition(config) : {};
+  return `  ${way}: ${toLine(line ?? url ?? "")}`;
 }

@@ -1,15 +1,15 @@
 import { type Command, type CommandContext, defineCommand } from "../../../core/services/command.ts";
-import { untilInterrupted } from "../../lib/terminal/interrupt.ts";
-import { counted, output, usageError } from "../../lib/terminal/output.ts";
+import { formatCount, output, usageError } from "../../lib/terminal/output.ts";
+import { untilInterrupted } from "../../lib/terminal/process.ts";
 import type { Mirror, MirrorParts, SyncReport } from "../mirror.ts";
-import { shownRegistry } from "../options.ts";
-import { registryArgs, withRegistries } from "./registries.ts";
+import { formatRegistry } from "../options.ts";
+import { openRegistries, registryArgs } from "./registries.ts";
 
 /** Exit code where a registry could not be asked. */
 const FAILED = 3;
 
 /** Copies the lists of registries to this machine. */
-export const sync: Command = defineCommand({
+export const command: Command = defineCommand({
   args: {
     full: { type: "boolean", description: "Ask for everything again" },
     json: { type: "boolean", description: "Print JSON" },
@@ -21,10 +21,10 @@ export const sync: Command = defineCommand({
     ...registryArgs,
   },
   async run({ config, ...given }, context) {
-    if (config === undefined) return synced(context, given, undefined);
+    if (config === undefined) return openAndSync(context, given, undefined);
     return context.open({ config }, async ({ services: { state, cache } }) => {
       if (!state?.shared) throw usageError(`The gateways of ${config} share no Redis; leave --config out.`);
-      return synced(context, given, cache);
+      return openAndSync(context, given, cache);
     });
   },
 });
@@ -35,8 +35,12 @@ interface SyncArgs {
   readonly registry?: string | undefined;
 }
 
-function synced(context: CommandContext, given: SyncArgs, shared: MirrorParts["shared"]): Promise<number> {
-  return withRegistries(context, given, ({ mirror }) => syncOnce(mirror, given), shared);
+function openAndSync(
+  context: CommandContext,
+  given: SyncArgs,
+  shared: MirrorParts["shared"],
+): Promise<number> {
+  return openRegistries(context, given, ({ mirror }) => syncOnce(mirror, given), shared);
 }
 
 async function syncOnce(mirror: Mirror, given: SyncArgs): Promise<number> {
@@ -47,7 +51,7 @@ async function syncOnce(mirror: Mirror, given: SyncArgs): Promise<number> {
         full: given.full,
         signal,
         onProgress: ({ registry, servers }) =>
-          progress.show(`${shownRegistry(registry)}: ${counted(servers, "server")} …`),
+          progress.show(`${formatRegistry(registry)}: ${formatCount(servers, "server")} …`),
       })
       .catch((thrown: unknown) => {
         if (!signal.aborted) throw thrown;
@@ -59,7 +63,7 @@ async function syncOnce(mirror: Mirror, given: SyncArgs): Promise<number> {
       return FAILED;
     }
     const { reports, troubles } = done;
-    const shown = reports.map((report) => ({ ...report, registry: shownRegistry(report.registry) }));
+    const shown = reports.map((report) => ({ ...report, registry: formatRegistry(report.registry) }));
     const failures = troubles.map(({ message, data }) => ({ registry: data["registry"], message }));
     output(given.json, { synced: shown, failed: failures }, () => shown.map(describe).join(""));
     if (!given.json) for (const { message } of failures) process.stderr.write(`✗ ${message}\n`);
@@ -77,11 +81,11 @@ function describe(report: SyncReport): string {
   ];
   const notes = [
     ...(dropped > 0
-      ? [`  ! ${counted(dropped, "entry").replace("entrys", "entries")} could not be used`]
+      ? [`  ! ${formatCount(dropped, "entry").replace("entrys", "entries")} could not be used`]
       : []),
     ...(isWhole ? [] : ["  ! Its list does not end; the rest was left out"]),
   ];
-  return [`✓ ${registry}: ${counted(total, "server")} (${facts.join(", ")})`, ...notes, ""].join("\n");
+  return [`✓ ${registry}: ${formatCount(total, "server")} (${facts.join(", ")})`, ...notes, ""].join("\n");
 }
 
 /** A line of progress on a terminal; nothing elsewhere. */

@@ -2,23 +2,8 @@ import type { Tool } from "../../../core/mod.ts";
 import type { Embedder, IndexSnapshot, VectorStorage } from "../../../core/services/search.ts";
 import { type Availability, unavailable } from "./embedder.ts";
 import { type PackedVector, packVector } from "./int8-vectors.ts";
-import { readVectors, type VectorSnapshot, writeVectors } from "./snapshot.ts";
-import { createVectorCache } from "./vector-cache.ts";
-import { createVectorIndex, type Similarity } from "./vector-index.ts";
-
-/** Vectors of the catalog, which come in while it is searched. */
-export interface CatalogVectors {
-  /** Number of tools with a vector. */
-  readonly size: number;
-  /** Replaces the tools of one server. */
-  update(server: string, tools: readonly Tool[]): void;
-  /** Continues after a failure, once the pause is over. */
-  resume(): void;
-  /** Compares a query vector with those of the tools; throws if their lengths differ. */
-  compare(query: Float32Array): Similarity;
-  /** Only for a synchronous embedder; vectors of others go to the cache as they come. */
-  readonly snapshot: IndexSnapshot | undefined;
-}
+import { createVectorCache, readVectors, type VectorSnapshot, writeVectors } from "./stored-vectors.ts";
+import { createVectorIndex } from "./vector-index.ts";
 
 /** Few enough that the first tools are found while the others are still being embedded. */
 const BATCH = 64;
@@ -28,7 +13,7 @@ export function createCatalogVectors(
   embedder: Embedder,
   availability: Availability,
   cache: VectorStorage | undefined,
-): CatalogVectors {
+) {
   const index = createVectorIndex();
   const lists = new Map<string, readonly Tool[]>();
   const missing = new Map<string, readonly Tool[]>();
@@ -128,13 +113,18 @@ export function createCatalogVectors(
     },
   };
   return {
+    /** Only for a synchronous embedder; vectors of others go to the cache as they come. */
     snapshot: embedder.isSync ? snapshot : undefined,
+    /** Number of tools with a vector. */
     get size() {
       return index.size;
     },
+    /** Replaces the tools of one server. */
     update,
+    /** Continues after a failure, once the pause is over. */
     resume,
-    compare(query) {
+    /** Compares a query vector with those of the tools; throws if their lengths differ. */
+    compare(query: Float32Array) {
       if (query.length !== index.dimensions) {
         const lengths = `${query.length} numbers, and those of tools ${index.dimensions}`;
         throw unavailable(embedder.name, `its vectors of queries have ${lengths}`);

@@ -1,8 +1,6 @@
-import { defineError, type ErrorKind, GatewayError, type Tool } from "../../../core/mod.ts";
+import { GatewayError, type Tool } from "../../../core/mod.ts";
 import type { Embedder } from "../../../core/services/search.ts";
-
-/** An embedder does not work; search continues without vectors. */
-export const EMBEDDER_UNAVAILABLE: ErrorKind = defineError("EMBEDDER_UNAVAILABLE");
+import { EMBEDDER_UNAVAILABLE } from "../drivers.ts";
 
 /** Creates the error for an embedder that does not work. */
 export function unavailable(embedder: string, why: string, cause?: unknown): GatewayError {
@@ -52,10 +50,23 @@ export function toUnit(vector: Float32Array): Float32Array {
 const MAX_TOOL_TEXT = 1_000;
 
 /** Describes a tool as one text, for models that read texts: its name in words, and its description. */
-export function toolText(tool: Tool): string {
+function toolText(tool: Tool): string {
   const name = tool.name.replace(/([a-z0-9])([A-Z])/g, "$1 $2").replace(/[^\p{L}\p{N}]+/gu, " ");
   const about = (tool.description ?? tool.title ?? "").slice(0, MAX_TOOL_TEXT).trim();
   return [`${tool.server} ${name.trim()}`, about].filter((part) => part !== "").join(": ");
+}
+
+/** Embeds queries and tools as texts, each with the prefix that the model needs. */
+export function embedTexts(
+  embed: (texts: readonly string[], signal?: AbortSignal) => Promise<readonly Float32Array[]>,
+  prefixes: { readonly queryPrefix: string; readonly toolPrefix: string },
+): Pick<Embedder, "embedQueries" | "embedTools" | "textOf"> {
+  const add = (prefix: string, texts: readonly string[]) => texts.map((text) => prefix + text);
+  return {
+    embedQueries: (queries, signal) => embed(add(prefixes.queryPrefix, queries), signal),
+    embedTools: (tools, signal) => embed(add(prefixes.toolPrefix, tools.map(toolText)), signal),
+    textOf: toolText,
+  };
 }
 
 /** State of an embedder that may fail. */

@@ -6,7 +6,7 @@ export interface PackedVector {
 
 /** Rounds a vector to bytes that use all of their range. */
 export function packVector(vector: Float32Array): PackedVector {
-  const largest = largestOf(vector);
+  const largest = findLargest(vector);
   const bytes = new Int8Array(vector.length);
   if (!(largest > 0)) return { scale: 0, bytes };
   let squares = 0;
@@ -19,18 +19,12 @@ export function packVector(vector: Float32Array): PackedVector {
   return { scale: 1 / Math.sqrt(squares), bytes };
 }
 
-/** Query vector as integers; each times `scale` is a coordinate. */
-export interface RoundedQuery {
-  readonly numbers: Int16Array;
-  readonly scale: number;
-}
-
 /** Range of a rounded query: sums of its products with bytes stay below 2 ** 31 up to 8,000 dimensions. */
 const QUERY_RANGE = 2_047;
 
 /** Rounds a query vector and pads it with zeros to a length. */
-export function roundQuery(query: Float32Array, length: number): RoundedQuery {
-  const largest = largestOf(query);
+export function roundQuery(query: Float32Array, length: number) {
+  const largest = findLargest(query);
   const numbers = new Int16Array(length);
   if (!(largest > 0)) return { numbers, scale: 0 };
   for (let index = 0; index < query.length; index++)
@@ -38,7 +32,7 @@ export function roundQuery(query: Float32Array, length: number): RoundedQuery {
   return { numbers, scale: largest / QUERY_RANGE };
 }
 
-function largestOf(vector: Float32Array): number {
+function findLargest(vector: Float32Array): number {
   let largest = 0;
   for (const value of vector) largest = Math.max(largest, Math.abs(value));
   return largest;
@@ -108,17 +102,14 @@ export function createVectorArray(
   return kernel ? createWasmArray(kernel, stride) : createPlainArray(stride);
 }
 
-// The types of WebAssembly come with those of browsers, which are not installed.
-interface WithWebAssembly {
-  readonly WebAssembly?: {
-    readonly Module: new (code: Uint8Array) => object;
-    readonly Instance: new (module: object) => { readonly exports: unknown };
-  };
-}
-
 /** Undefined where a runtime has no WebAssembly, or no room for another memory. */
 function instantiateKernel(): Kernel | undefined {
-  const { WebAssembly } = globalThis as unknown as WithWebAssembly;
+  const { WebAssembly } = globalThis as unknown as {
+    readonly WebAssembly?: {
+      readonly Module: new (code: Uint8Array) => object;
+      readonly Instance: new (module: object) => { readonly exports: unknown };
+    };
+  };
   try {
     if (!WebAssembly) return undefined;
     const code = new WebAssembly.Module(Buffer.from(CODE, "base64"));

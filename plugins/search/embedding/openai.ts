@@ -1,20 +1,22 @@
-import { createHash } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
 import * as v from "valibot";
-import { GatewayError } from "../../../core/mod.ts";
+import type { GatewayError } from "../../../core/mod.ts";
 import type { Embedder } from "../../../core/services/search.ts";
+import { type RetryWorkOptions, retryWork, sleep } from "../../lib/backoff.ts";
+import { sha256Hex } from "../../lib/hash.ts";
 import { createHttp } from "../../lib/http/client.ts";
 import { toStatusError } from "../../lib/http/errors.ts";
-import type { OpenaiEmbedderOptions } from "../options.ts";
-import { checkVectors, toolText, unavailable } from "./embedder.ts";
+import { openaiOptions } from "../options.ts";
+import { checkVectors, embedTexts, unavailable } from "./embedder.ts";
 
-const OPENAI = "https://api.openai.com/v1";
 const MAX_TEXTS = 64;
 const MAX_CHARACTERS = 8_000;
 const MAX_BYTES = 64 * 1024 * 1024;
-const ATTEMPTS = 4;
-const FIRST_DELAY_MS = 500;
-const MAX_DELAY_MS = 30_000;
+/** A server that asks for a longer delay is left to a later search. */
+const RETRY: RetryWorkOptions = {
+  policy: { maxRetries: 3, initialDelayMs: 500, maxDelayMs: 30_000 },
+  waiting: { sleep: (ms, signal) => sleep(ms, signal, false) },
+  mayRetry: isTransient,
+};
 
 const answer = v.object({
   data: v.array(v.object({ index: v.optional(v.number()), embedding: v.array(v.number()) })),
@@ -22,10 +24,11 @@ const answer = v.object({
 
 /** Embeds through an endpoint. Requests that may succeed later are retried, as late as the server asks. */
 export function openaiEmbedder(
-  options: OpenaiEmbedderOptions,
+  given: v.InferInput<typeof openaiOptions>,
   environment: Readonly<Record<string, string | undefined>> = process.env,
 ): Embedder {
-  const { url = OPENAI, model, apiKeyEnv, queryPrefix = "", toolPrefix = "", timeoutMs = 30_000 } = options;
+  const options = v.parse(openaiOptions, { ...given, type: "openai" });
+  const { url, model, apiKeyEnv, toolPrefix, timeoutMs } = options;
   const endpoint = new URL(/\/embeddings\/?$/.test(url) ? url : `${url.replace(/\/+$/, "")}/embeddings`);
   const name = `openai ${model}`;
   const http = createHttp({ maxBytes: MAX_BYTES, deadlineMs: timeoutMs });
@@ -73,7 +76,10 @@ export function openaiEmbedder(
     const vectors: Float32Array[] = [];
     for (let from = 0; from < texts.length; from += MAX_TEXTS)
       vectors.push(
-        ...(await withRetries(() => request(texts.slice(from, from + MAX_TEXTS), signal), signal)),
+        ...(await retryWork(() => request(texts.slice(from, from + MAX_TEXTS), signal), {
+          ...RETRY,
+          signal,
+        })),
       );
     return vectors;
   };
@@ -83,44 +89,14 @@ export function openaiEmbedder(
     get dimensions() {
       return dimensions;
     },
-    hash: createHash("sha256")
-      .update(JSON.stringify([endpoint.href, model, options.dimensions, toolPrefix]))
-      .digest("hex"),
-    embedQueries: (texts, signal) =>
-      embed(
-        texts.map((text) => queryPrefix + text),
-        signal,
-      ),
-    embedTools: (tools, signal) =>
-      embed(
-        tools.map((tool) => toolPrefix + toolText(tool)),
-        signal,
-      ),
-    textOf: toolText,
+    hash: sha256Hex(JSON.stringify([endpoint.href, model, options.dimensions, toolPrefix])),
+    ...embedTexts(embed, options),
   };
 }
 
-/** Retries what may succeed later, with backoff, and not before the server allows it. */
-async function withRetries<T>(work: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await work();
-    } catch (thrown) {
-      const delay = nextRetryDelay(thrown, attempt);
-      if (delay === undefined || attempt === ATTEMPTS || signal?.aborted) throw thrown;
-      await sleep(delay, undefined, { signal, ref: false });
-    }
-  }
-}
-
-function nextRetryDelay(thrown: unknown, attempt: number): number | undefined {
-  if (!GatewayError.is(thrown)) return undefined;
-  const { status, retryAfterMs } = thrown.data;
-  const isTransient = typeof status === "number" ? status === 429 || status >= 500 : thrown.kind.retry;
-  if (!isTransient) return undefined;
-  if (typeof retryAfterMs !== "number") return FIRST_DELAY_MS * 2 ** (attempt - 1);
-  // A longer delay is left to a later search.
-  return retryAfterMs <= MAX_DELAY_MS ? retryAfterMs : undefined;
+/** Whether a request may succeed later. */
+function isTransient({ data: { status }, kind }: GatewayError): boolean {
+  return typeof status === "number" ? status === 429 || status >= 500 : kind.retry;
 }
 
 async function parseJson(response: Response, name: string): Promise<unknown> {

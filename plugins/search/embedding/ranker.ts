@@ -9,7 +9,7 @@ import type { Similarity } from "./vector-index.ts";
 /** Timeout for the vector of a query; the search goes on without it. */
 const QUERY_TIMEOUT_MS = 2_000;
 const MAX_CACHED_QUERIES = 200;
-/** A tool that is less likely the right one is not shown. */
+/** Least relevance of a hit. */
 const MIN_RELEVANCE = 0.085;
 const MAX_NEAREST = 3;
 
@@ -75,7 +75,7 @@ export function embeddingScorer({ embedder = staticEmbedder(), cache, onTrouble 
 /** Ranks by meaning alone. */
 export function embeddingRanker({ embedder = staticEmbedder(), ...parts }: RankerParts = {}): Ranker {
   const scorer = embeddingScorer({ ...parts, embedder });
-  const relevanceOf = embedder.relevance ?? defaultRelevance;
+  const toRelevance = embedder.relevance ?? defaultRelevance;
   return {
     name: "embedding",
     snapshot: scorer.snapshot,
@@ -85,7 +85,7 @@ export function embeddingRanker({ embedder = staticEmbedder(), ...parts }: Ranke
         const hits: Hit[] = [];
         const best = scores.best(Math.max(MAX_NEAREST, limit), server);
         for (const { tool, score } of best.slice(0, Math.max(0, limit))) {
-          const relevance = relevanceOf(score);
+          const relevance = toRelevance(score);
           if (relevance < MIN_RELEVANCE) break;
           const why = { scores: { embedding: score }, terms: isExplained ? scores.terms(tool) : [] };
           hits.push({ tool, relevance, ...(isExplained && { why }) });

@@ -2,7 +2,7 @@ import type { Tool } from "../../../core/mod.ts";
 import type { Embedder } from "../../../core/services/search.ts";
 import { toUnit, unavailable, vectorLength } from "./embedder.ts";
 import { readWeights, type Weights } from "./weight-file.ts";
-import { fieldNames, fieldsOf, rowsOf, type Vocabulary, wordHash, wordLimits } from "./words.ts";
+import { fieldNames, findRows, readFields, type Vocabulary, wordHash, wordLimits } from "./words.ts";
 
 /** File of the weights, beside the sources and beside the build. */
 export const weightFile: URL = new URL("./toolvec.bin", import.meta.url);
@@ -54,7 +54,7 @@ export interface StaticModel {
   check(): void;
   /** Closes the weight file. */
   close(): void;
-  /** How likely a tool of this cosine is the right one, by itself. */
+  /** Estimates how likely a tool of this cosine is the right one, by itself. */
   relevance(cosine: number): number;
   /** Embeds a query: a vector of length 1, or zeros for a text without a known word. */
   query(text: string): Float32Array;
@@ -70,8 +70,8 @@ export function loadStaticModel(file: URL = weightFile): StaticModel {
   const { dimensions, hash, middle, steepness, fields, queryFactors, toolFactors } = weights;
   const vocabulary = createVocabulary(weights);
   const add = createAdder(dimensions);
-  const queryRows = (text: string, onWord?: Parameters<typeof rowsOf>[3]): number[] =>
-    rowsOf(text, wordLimits.query, vocabulary, onWord);
+  const queryRows = (text: string, onWord?: Parameters<typeof findRows>[3]): number[] =>
+    findRows(text, wordLimits.query, vocabulary, onWord);
 
   return {
     dimensions,
@@ -88,9 +88,9 @@ export function loadStaticModel(file: URL = weightFile): StaticModel {
     tool(tool) {
       const sum = new Float32Array(dimensions);
       const vectors = weights.allVectors();
-      const texts = fieldsOf(tool);
+      const texts = readFields(tool);
       fieldNames.forEach((field, index) => {
-        const rows = rowsOf(texts[field], wordLimits[field], vocabulary);
+        const rows = findRows(texts[field], wordLimits[field], vocabulary);
         const factor = (fields[index] ?? 0) / Math.sqrt(rows.length);
         if (rows.length > 0) add(sum, { vectors, rows, places: rows }, toolFactors, factor);
       });
@@ -113,18 +113,15 @@ export function loadStaticModel(file: URL = weightFile): StaticModel {
   };
 }
 
-/** Rows to add, and where their vectors are: one after another unless places are given. */
-interface Summands {
-  readonly vectors: Int8Array;
-  readonly rows: readonly number[];
-  readonly places?: readonly number[];
-}
-
 /** Adds rows to a sum, each by its factor: four at a time, because reading and writing the sum costs most. */
 function createAdder(dimensions: number) {
   return (
     sum: Float32Array,
-    { vectors, rows, places }: Summands,
+    {
+      vectors,
+      rows,
+      places,
+    }: { readonly vectors: Int8Array; readonly rows: readonly number[]; readonly places?: readonly number[] },
     factors: Float32Array,
     factor: number,
   ): void => {

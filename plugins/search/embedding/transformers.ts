@@ -1,9 +1,10 @@
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import * as v from "valibot";
 import type { Embedder } from "../../../core/services/search.ts";
-import type { TransformersEmbedderOptions } from "../options.ts";
-import { checkVectors, toolText, unavailable } from "./embedder.ts";
+import { transformersOptions } from "../options.ts";
+import { checkVectors, embedTexts, unavailable } from "./embedder.ts";
 
 const PACKAGE = "@huggingface/transformers";
 const MAX_TEXTS = 16;
@@ -20,9 +21,10 @@ type Extractor = (
 
 /** Embeds with transformers.js, which is resolved from this package and then from `folder` upwards. */
 export function transformersEmbedder(
-  { model, queryPrefix = "", toolPrefix = "" }: TransformersEmbedderOptions,
+  given: v.InferInput<typeof transformersOptions>,
   folder: string = process.cwd(),
 ): Embedder {
+  const { model, queryPrefix, toolPrefix } = v.parse(transformersOptions, { ...given, type: "transformers" });
   const name = `transformers ${model}`;
   let dimensions: number | undefined;
   let loading: Promise<Extractor> | undefined;
@@ -63,17 +65,7 @@ export function transformersEmbedder(
       return dimensions;
     },
     hash: `${name} ${toolPrefix}`,
-    embedQueries: (texts, signal) =>
-      embed(
-        texts.map((text) => queryPrefix + text),
-        signal,
-      ),
-    embedTools: (tools, signal) =>
-      embed(
-        tools.map((tool) => toolPrefix + toolText(tool)),
-        signal,
-      ),
-    textOf: toolText,
+    ...embedTexts(embed, { queryPrefix, toolPrefix }),
   };
 }
 

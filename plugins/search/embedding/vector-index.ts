@@ -1,6 +1,5 @@
 import type { Tool } from "../../../core/mod.ts";
-import type { Scored } from "../scorer.ts";
-import { createTop } from "../top.ts";
+import { createTop, type Scored } from "../scorer.ts";
 import {
   createVectorArray,
   dotProduct,
@@ -32,7 +31,7 @@ export interface VectorIndex {
 
 /** Similarity of tools to a query vector. */
 export interface Similarity {
-  /** The tools of the highest cosine above 0, best first. */
+  /** Finds the tools of the highest cosine above 0, best first. */
   best(count: number, server?: string): readonly Scored[];
   /** Cosine of one tool; 0 if it has no vector, or is unknown. */
   cosine(tool: Tool): number;
@@ -52,12 +51,12 @@ export function createVectorIndex(options: { readonly plain?: boolean } = {}): V
   const slots = new Map<string, number>();
   const servers = new Map<string, readonly number[]>();
 
-  const scaleOf = (slot: number): number => scales[slot] ?? 0;
+  const getScale = (slot: number): number => scales[slot] ?? 0;
   const setScale = (slot: number, scale: number): void => {
-    size += Number(scale > 0) - Number(scaleOf(slot) > 0);
+    size += Number(scale > 0) - Number(getScale(slot) > 0);
     scales[slot] = scale;
   };
-  const storeFor = (length: number): VectorArray => {
+  const getStore = (length: number): VectorArray => {
     if (!store) {
       dimensions = length;
       stride = Math.ceil(length / LANES) * LANES;
@@ -71,12 +70,12 @@ export function createVectorIndex(options: { readonly plain?: boolean } = {}): V
     }
     return store;
   };
-  const slotOf = (tool: Tool): number | undefined => {
+  const findSlot = (tool: Tool): number | undefined => {
     const slot = slots.get(tool.id);
-    return slot !== undefined && scaleOf(slot) > 0 ? slot : undefined;
+    return slot !== undefined && getScale(slot) > 0 ? slot : undefined;
   };
   /** Slot of this tool object, with or without a vector. */
-  const slotIn = (tool: Tool | undefined): number | undefined => {
+  const findActiveSlot = (tool: Tool | undefined): number | undefined => {
     const slot = tool && slots.get(tool.id);
     return slot !== undefined && tools[slot] === tool ? slot : undefined;
   };
@@ -120,13 +119,13 @@ export function createVectorIndex(options: { readonly plain?: boolean } = {}): V
       for (const tool of fresh) if (!slots.has(tool.id)) kept.push(allot(tool));
       if (kept.length > 0) servers.set(server, kept);
       else servers.delete(server);
-      return kept.filter((slot) => scaleOf(slot) === 0).map((slot) => tools[slot] as Tool);
+      return kept.filter((slot) => getScale(slot) === 0).map((slot) => tools[slot] as Tool);
     },
-    has: (tool) => slotIn(tool) !== undefined,
+    has: (tool) => findActiveSlot(tool) !== undefined,
     fill(tool, { scale, bytes }) {
-      const slot = slotIn(tool);
+      const slot = findActiveSlot(tool);
       if (slot === undefined) return;
-      const { vectors } = storeFor(bytes.length);
+      const { vectors } = getStore(bytes.length);
       if (bytes.length !== dimensions) return;
       vectors.set(bytes, slot * stride);
       setScale(slot, scale);
@@ -134,13 +133,13 @@ export function createVectorIndex(options: { readonly plain?: boolean } = {}): V
     fillAll(list, given, bytes) {
       const length = bytes.length / list.length;
       if (list.length === 0 || (dimensions > 0 && length !== dimensions)) return;
-      const { vectors } = storeFor(length);
+      const { vectors } = getStore(length);
       let from = 0;
       // Runs that are contiguous in both are copied at once: one vector at a time takes longer.
       for (let place = 0; place < list.length; place++) {
-        const slot = slotIn(list[place]);
+        const slot = findActiveSlot(list[place]);
         if (slot !== undefined) setScale(slot, given[place] as number);
-        const isRun = slot !== undefined && stride === length && slotIn(list[place + 1]) === slot + 1;
+        const isRun = slot !== undefined && stride === length && findActiveSlot(list[place + 1]) === slot + 1;
         if (isRun) continue;
         if (slot !== undefined)
           vectors.set(bytes.subarray(from * length, (place + 1) * length), (slot - place + from) * stride);
@@ -148,21 +147,21 @@ export function createVectorIndex(options: { readonly plain?: boolean } = {}): V
       }
     },
     packed(tool) {
-      const slot = slotOf(tool);
+      const slot = findSlot(tool);
       if (slot === undefined || !store) return undefined;
       const begin = slot * stride;
-      return { scale: scaleOf(slot), bytes: store.vectors.subarray(begin, begin + dimensions) };
+      return { scale: getScale(slot), bytes: store.vectors.subarray(begin, begin + dimensions) };
     },
     compare(query) {
       const { numbers, scale } = roundQuery(query, stride);
-      const cosineOf = (slot: number, sum: number): number => sum * (scaleOf(slot) * scale);
+      const toCosine = (slot: number, sum: number): number => sum * (getScale(slot) * scale);
       return {
         best(count, server) {
           const top = createTop(count, isBefore);
           const { vectors } = store ?? { vectors: new Int8Array(0) };
           if (server !== undefined) {
             for (const slot of servers.get(server) ?? [])
-              top.offer(slot, cosineOf(slot, dotProduct(numbers, vectors, slot * stride)));
+              top.offer(slot, toCosine(slot, dotProduct(numbers, vectors, slot * stride)));
           } else if (store && scale > 0) {
             const used = Math.min(tools.length, store.capacity);
             const sums = store.multiply(numbers, used);
@@ -174,16 +173,16 @@ export function createVectorIndex(options: { readonly plain?: boolean } = {}): V
           return top.sorted().map(({ item, score }) => ({ tool: tools[item] as Tool, score }));
         },
         cosine(tool) {
-          const slot = slotOf(tool);
+          const slot = findSlot(tool);
           return slot === undefined || !store
             ? 0
-            : cosineOf(slot, dotProduct(numbers, store.vectors, slot * stride));
+            : toCosine(slot, dotProduct(numbers, store.vectors, slot * stride));
         },
         vector(tool) {
-          const slot = slotOf(tool);
+          const slot = findSlot(tool);
           if (slot === undefined || !store) return undefined;
           const bytes = store.vectors.subarray(slot * stride, slot * stride + dimensions);
-          return Float32Array.from(bytes, (byte) => byte * scaleOf(slot));
+          return Float32Array.from(bytes, (byte) => byte * getScale(slot));
         },
       };
     },

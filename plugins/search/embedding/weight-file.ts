@@ -1,6 +1,6 @@
-import { createHash } from "node:crypto";
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { endianness } from "node:os";
+import { sha256Hex } from "../../lib/hash.ts";
 import { fieldNames } from "./words.ts";
 
 /**
@@ -28,9 +28,9 @@ export interface Weights {
   readonly hashes: Uint32Array;
   readonly queryFactors: Float32Array;
   readonly toolFactors: Float32Array;
-  /** The vectors of some rows, one after another: all that is read of the file for them. */
+  /** Reads the vectors of some rows, one after another: all that is read of the file for them. */
   rowVectors(rows: readonly number[]): Int8Array;
-  /** The vectors of all rows; throws where the file is damaged. Held only as long as somebody uses them. */
+  /** Reads the vectors of all rows; throws if the file is damaged. Released with the last reference to them. */
   allVectors(): Int8Array;
   close(): void;
 }
@@ -84,8 +84,7 @@ function weightsIn(handle: number): Weights {
     rowVectors: rowReader(read, vectorsAt, dimensions),
     allVectors: heldLoosely(() => {
       const all = read(begin, size - begin);
-      if (createHash("sha256").update(new Uint8Array(all)).digest("hex") !== digest)
-        throw new Error("It is damaged.");
+      if (sha256Hex(new Uint8Array(all)) !== digest) throw new Error("It is damaged.");
       return new Int8Array(all, vectorsAt - begin);
     }),
   };
@@ -123,7 +122,7 @@ function rowReader(
   dimensions: number,
 ): (rows: readonly number[]) => Int8Array {
   const kept = new Map<number, Int8Array>();
-  const rowOf = (row: number): Int8Array => {
+  const getRow = (row: number): Int8Array => {
     const known = kept.get(row);
     if (known) return known;
     if (kept.size >= MOST_KEPT_ROWS) kept.clear();
@@ -134,7 +133,7 @@ function rowReader(
   return (rows) => {
     const vectors = new Int8Array(rows.length * dimensions);
     rows.forEach((row, place) => {
-      vectors.set(rowOf(row), place * dimensions);
+      vectors.set(getRow(row), place * dimensions);
     });
     return vectors;
   };

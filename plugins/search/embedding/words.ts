@@ -4,7 +4,7 @@ import { isJsonObject, type Tool } from "../../../core/mod.ts";
 export const fieldNames = ["name", "server", "first", "rest", "params"] as const;
 
 /** One part of a tool. */
-export type FieldName = (typeof fieldNames)[number];
+type FieldName = (typeof fieldNames)[number];
 
 /** Words beyond these are left out: a long description says little more, and a pasted page is not a query. */
 export const wordLimits: Readonly<Record<FieldName | "query", number>> = {
@@ -30,7 +30,7 @@ const SHORTEST_COMPOUND = 6;
 const LONGEST_WORD = 40;
 const SHORTEST_HALF = 3;
 
-/** The hash the weight file knows words by: FNV-1a over UTF-16 units, mixed at the end. */
+/** Hashes a word as the weight file does: FNV-1a over UTF-16 units, mixed at the end. */
 export function wordHash(word: string): number {
   let hash = 0x811c9dc5;
   for (let index = 0; index < word.length; index++)
@@ -46,7 +46,7 @@ export function wordHash(word: string): number {
  *
  * `heard` is told which word each run of rows stands for.
  */
-export function rowsOf(
+export function findRows(
   text: string,
   limit: number,
   rowOf: Vocabulary,
@@ -63,8 +63,8 @@ export function rowsOf(
   return rows;
 }
 
-/** The parts of a tool as they are read. */
-export function fieldsOf(tool: Tool): Readonly<Record<FieldName, string>> {
+/** Reads the parts of a tool. */
+export function readFields(tool: Tool): Readonly<Record<FieldName, string>> {
   const text = (tool.description ?? tool.title ?? "").trim();
   const end = /[.!?](?=\s)|\n/.exec(text);
   const cut = end ? end.index + end[0].length : text.length;

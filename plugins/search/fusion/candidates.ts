@@ -1,7 +1,6 @@
 import type { Tool } from "../../../core/mod.ts";
 import type { FusionWeights } from "../options.ts";
 import type { QueryScores } from "../scorer.ts";
-import { blend } from "./blend.ts";
 import { collectEvidence, type Evidence, isCompared } from "./relevance.ts";
 
 /** Scores of each scorer for one text, by the name of the scorer. */
@@ -87,4 +86,57 @@ export function splitClauses(query: string): readonly string[] {
     .filter((clause) => /\S\s+\S/.test(clause));
   const different = [...new Set(clauses)];
   return different.length > 1 ? different.slice(0, MAX_CLAUSES) : [];
+}
+
+/** Scores of one scorer for one text, with the weight of the scorer. */
+interface WeightedScores {
+  readonly scores: QueryScores;
+  readonly weight: number;
+  /** Whether the scorer knows a tool; every tool by default. */
+  readonly knows?: ((tool: Tool) => boolean) | undefined;
+}
+
+/** Number of the best tools of each scorer that become candidates. */
+const DEPTH = 40;
+
+/**
+ * Brings scorers to one scale: each counts by how far a tool stands out among all candidates, in standard
+ * deviations. Scaling by the highest score alone would make a weak best hit look as good as a strong one.
+ * Tools of one server are scaled as they are among all, so that narrowing a search changes no order.
+ */
+function blend(scorers: readonly WeightedScores[], server?: string) {
+  const everywhere = collectBest(scorers);
+  const scaled = scorers.map(({ scores, weight, knows = () => true }) => {
+    const raw = new Map([...everywhere].filter(knows).map((tool) => [tool, scores.score(tool)]));
+    const scale = createScale([...raw.values()]);
+    // A tool that a scorer does not know is neither better nor worse by it.
+    const toScaled = (score: number | undefined): number => (score === undefined ? 0 : weight * scale(score));
+    const known = new Map([...everywhere].map((tool) => [tool, toScaled(raw.get(tool))]));
+    const exact = (tool: Tool): number =>
+      known.get(tool) ?? toScaled(knows(tool) ? scores.score(tool) : undefined);
+    return { known, exact, least: Math.min(0, ...known.values()) };
+  });
+  return {
+    /** The candidates of all servers. */
+    everywhere,
+    /** The tools that some scorer has among its best; of one server if it is given. */
+    candidates: server === undefined ? everywhere : collectBest(scorers, server),
+    /** Scaled score of each scorer, in their order. A tool that is no candidate has the least score of all. */
+    scores: (tool: Tool) => scaled.map(({ known, least }) => known.get(tool) ?? least),
+    /** Scaled score of each scorer, computed for any tool. */
+    exactScores: (tool: Tool) => scaled.map(({ exact }) => exact(tool)),
+  };
+}
+
+function collectBest(scorers: readonly WeightedScores[], server?: string): ReadonlySet<Tool> {
+  return new Set(scorers.flatMap(({ scores }) => scores.best(DEPTH, server).map(({ tool }) => tool)));
+}
+
+function createScale(scores: readonly number[]): (score: number) => number {
+  const mean = scores.reduce((sum, score) => sum + score, 0) / scores.length;
+  const variance = scores.reduce((sum, score) => sum + (score - mean) ** 2, 0) / scores.length;
+  // Where all scores are equal, the scorer tells no tool from another.
+  if (!(variance > 1e-12)) return () => 0;
+  const deviation = Math.sqrt(variance);
+  return (score) => (score - mean) / deviation;
 }

@@ -1,24 +1,24 @@
 import type { Tool } from "../../../core/mod.ts";
-import { forEachWord, stopWords, termOf } from "../../lib/text/text.ts";
+import { forEachWord, stem, stopWords } from "../../lib/text/words.ts";
 
 const LONGEST_LABEL = 200;
 
 /** A tag or the name of a server, and the tools that have it. */
-export interface Label {
+interface Label {
   readonly text: string;
   readonly terms: readonly string[];
   readonly tools: Set<Tool>;
 }
 
 /** Labels that are looked up by their words. */
-export interface Labels {
+interface Labels {
   add(text: string, tool: Tool): void;
   remove(text: string, tool: Tool): void;
-  /** The labels that share a word with a query, each with the share of its words that are in it. */
+  /** Finds the labels that share a word with a query, each with the share of its words that are in it. */
   matching(terms: ReadonlySet<string>): readonly (readonly [Label, number])[];
 }
 
-/** Makes an empty list of labels. */
+/** Creates an empty list of labels. */
 export function createLabels(): Labels {
   const labels = new Map<string, Label>();
   const byTerm = new Map<string, Set<Label>>();
@@ -57,10 +57,10 @@ export function createLabels(): Labels {
   };
 }
 
-/** The terms of a text; words that say nothing count only where there are no others. */
+/** Lists the terms of a string; stop words count only if there are no others. */
 export function tellingTerms(text: string): ReadonlySet<string> {
   const terms = new Set<string>();
   const fillers = new Set<string>();
-  forEachWord(text, (word) => (stopWords.has(word) ? fillers : terms).add(termOf(word)));
+  forEachWord(text, (word) => (stopWords.has(word) ? fillers : terms).add(stem(word)));
   return terms.size > 0 ? terms : fillers;
 }

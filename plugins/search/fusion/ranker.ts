@@ -1,14 +1,15 @@
+import * as v from "valibot";
 import type { MaybePromise, Tool } from "../../../core/mod.ts";
 import type { Hit, IndexSnapshot, Ranker, RankerParts, Ranking } from "../../../core/services/search.ts";
 import { embeddingScorer } from "../embedding/ranker.ts";
-import { combineSnapshots } from "../index-snapshot/format.ts";
+import { combineSnapshots } from "../index-snapshot.ts";
 import { createKeywordIndex } from "../keyword/index.ts";
 import { keywordScorer } from "../keyword/ranker.ts";
-import type { FusionOptions, FusionWeights, KeywordOptions } from "../options.ts";
+import { type FusionOptions, fusionWeights, type KeywordOptions } from "../options.ts";
 import type { QueryScores } from "../scorer.ts";
 import { tagScorer } from "../tag.ts";
 import { type Candidate, type FusionScores, findCandidates, splitClauses } from "./candidates.ts";
-import { defaultGate, type Evidence, relevanceOf } from "./relevance.ts";
+import { defaultGate, type Evidence, estimateRelevance } from "./relevance.ts";
 
 /** Options and dependencies of a fusion. */
 export interface FusionParts extends FusionOptions {
@@ -16,8 +17,7 @@ export interface FusionParts extends FusionOptions {
   readonly embedding?: RankerParts | undefined;
 }
 
-const defaultWeights: FusionWeights = { keyword: 0.45, embedding: 0.55, tag: 0.1 };
-/** A tool that is shown beside others that fit is never called wholly irrelevant. */
+/** Least relevance of a hit. */
 const MIN_RELEVANCE = 0.01;
 /** A tool of less than this fraction of the best relevance is not worth its tokens. */
 const TAIL = 0.1;
@@ -46,11 +46,7 @@ export function fusionReader({
     embedding: embeddingScorer(embedding),
     tag: tagScorer(index.names),
   };
-  const weightOf: FusionWeights = {
-    keyword: weights?.keyword ?? defaultWeights.keyword,
-    embedding: weights?.embedding ?? defaultWeights.embedding,
-    tag: weights?.tag ?? defaultWeights.tag,
-  };
+  const parsedWeights = v.parse(fusionWeights, weights ?? {});
   /** Meaning is waited for first: tools that go meanwhile must not be found by their words. */
   const queryAll = (texts: readonly string[]): MaybePromise<readonly FusionScores[]> => {
     const combine = (byMeaning: readonly QueryScores[]): FusionScores[] =>
@@ -77,7 +73,7 @@ export function fusionReader({
     read(query, server) {
       const scores = queryAll([query, ...(clauses ? splitClauses(query) : [])]);
       const toCandidates = ([whole, ...parts]: readonly FusionScores[]): readonly Candidate[] =>
-        whole ? findCandidates(whole, parts, weightOf, server) : [];
+        whole ? findCandidates(whole, parts, parsedWeights, server) : [];
       return scores instanceof Promise ? scores.then(toCandidates) : toCandidates(scores);
     },
   };
@@ -111,7 +107,7 @@ export function fusionRanker(parts: FusionParts = {}): Ranker {
         for (const candidate of candidates) {
           if (hits.length >= limit) break;
           const evidence = candidate.evidence();
-          const own = relevanceOf(evidence);
+          const own = estimateRelevance(evidence);
           if (!hasAny(evidence) || own < (hits[0]?.relevance ?? 0) * TAIL) continue;
           // The order is that of the scores, and no tool is more relevant than one before it.
           relevance = Math.min(relevance, Math.max(MIN_RELEVANCE, own));
@@ -137,7 +133,7 @@ export function fusionRanker(parts: FusionParts = {}): Ranker {
  * count, and the model, which was fitted to both, would say too little.
  */
 function passesGate(evidence: Evidence, gate: number): boolean {
-  return evidence.named > 0 || !evidence.isCompared || relevanceOf(evidence) >= gate;
+  return evidence.named > 0 || !evidence.isCompared || estimateRelevance(evidence) >= gate;
 }
 
 /** Whether a tool has anything of a query at all. */

@@ -50,10 +50,10 @@ export function modelInputs({ cosine, queryCoverage, nameCoverage }: Evidence): 
 }
 
 /**
- * How likely a tool is the one that is meant: a logistic model that was fitted to labelled queries, with and
+ * Estimates how likely a tool is the one that is meant: a logistic model that was fitted to labelled queries, with and
  * without the right tool in the catalog (`playground/train/fit-relevance.ts`).
  */
-export function relevanceOf(evidence: Evidence, weights: readonly number[] = relevanceWeights): number {
+export function estimateRelevance(evidence: Evidence, weights: readonly number[] = relevanceWeights): number {
   if (evidence.named >= 2) return 1;
   const sum = modelInputs(evidence).reduce((total, input, at) => total + input * (weights[at] ?? 0), 0);
   return 1 / (1 + Math.exp(-sum));

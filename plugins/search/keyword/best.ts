@@ -1,7 +1,6 @@
 import type { Tool } from "../../../core/mod.ts";
 import type { KeywordParameters } from "../options.ts";
-import type { Scored } from "../scorer.ts";
-import { createTop } from "../top.ts";
+import { createTop, type Scored } from "../scorer.ts";
 import type { KeywordIndex, ReadyIndex } from "./index.ts";
 import type { KeywordQuery } from "./query.ts";
 import { type Impacts, IN_NAME, raiseByCoverage, type TermWeights } from "./term-weights.ts";
@@ -10,7 +9,7 @@ import { type Impacts, IN_NAME, raiseByCoverage, type TermWeights } from "./term
 const ALONE = 0;
 
 /** Finds the tools that score best, best first, and of equals the lower id; of one server if it is given. */
-export type Best = (query: KeywordQuery, count: number, server?: string) => readonly Scored[];
+type Best = (query: KeywordQuery, count: number, server?: string) => readonly Scored[];
 
 /** Creates the search for the best tools, which goes from the words of a query to the tools that have them. */
 export function createBest(
@@ -34,7 +33,7 @@ export function createBest(
     const from = only ? only.first : 0;
     const to = only ? only.first + only.tools.length : ready.slots;
     const { totals, found, concepts, inName, inServer, touched } = sums;
-    const top = createTop(count, (a, b) => (toolAt(ready, a)?.id ?? "") < (toolAt(ready, b)?.id ?? ""));
+    const top = createTop(count, (a, b) => (findTool(ready, a)?.id ?? "") < (findTool(ready, b)?.id ?? ""));
     for (let at = 0; at < sums.count; at++) {
       const slot = touched[at] as number;
       const sum = totals[slot] as number;
@@ -55,7 +54,7 @@ export function createBest(
     }
     sums.count = 0;
     return top.sorted().flatMap(({ item, score }) => {
-      const tool = toolAt(ready, item);
+      const tool = findTool(ready, item);
       return tool ? [{ tool, score }] : [];
     });
   };
@@ -120,7 +119,7 @@ function addTerm(sums: Sums, { slots, fractions, where }: Impacts, weight: numbe
   sums.count = count;
 }
 
-function toolAt({ segments }: ReadyIndex, slot: number): Tool | undefined {
+function findTool({ segments }: ReadyIndex, slot: number): Tool | undefined {
   let low = 0;
   let high = segments.length - 1;
   while (low < high) {

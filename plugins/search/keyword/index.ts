@@ -1,8 +1,16 @@
 import type { Tool } from "../../../core/mod.ts";
 import type { IndexSnapshot } from "../../../core/services/search.ts";
-import { createNames, type Names } from "../../lib/text/names.ts";
-import { createCounter, type Postings, toPostings } from "./postings.ts";
-import { FIELDS, readSegment, renumber, type Segment, SHIFT } from "./segment.ts";
+import { createNameIndex, type NameIndex } from "../../lib/tool-index.ts";
+import {
+  createCounter,
+  FIELDS,
+  type Postings,
+  readSegment,
+  renumber,
+  type Segment,
+  SHIFT,
+  toPostings,
+} from "./segment.ts";
 import { type KeywordSnapshot, readSnapshot, writeSnapshot } from "./snapshot.ts";
 import { createTerms, type Terms } from "./terms.ts";
 
@@ -16,7 +24,7 @@ export interface KeywordIndex extends IndexSnapshot {
   readonly size: number;
   /** The terms of the tools. Their numbers are valid from `ready` until the next change. */
   readonly terms: Terms;
-  readonly names: Names;
+  readonly names: NameIndex;
   /** Puts changes in order and returns what is searched. */
   ready(): ReadyIndex;
   /** The tools of one server. */
@@ -40,21 +48,18 @@ export interface ReadyIndex {
   count(term: number): number;
 }
 
-/** Thresholds for putting the whole index in order. */
-export interface KeywordIndexOptions {
-  /** Changes are kept apart until they have so many entries, or a sixteenth of all. */
-  readonly apart?: number;
-  /** Terms of removed tools are dropped if there are so many, and more than of present tools. */
-  readonly deadTerms?: number;
-}
-
 /** Creates an empty index. */
 export function createKeywordIndex({
   apart: leastApart = 20_000,
   deadTerms = 10_000,
-}: KeywordIndexOptions = {}): KeywordIndex {
+}: {
+  /** Changes are kept apart until they have so many entries, or a sixteenth of all. */
+  readonly apart?: number;
+  /** Terms of removed tools are dropped if there are so many, and more than of present tools. */
+  readonly deadTerms?: number;
+} = {}): KeywordIndex {
   const segments = new Map<string, Segment>();
-  const names = createNames();
+  const names = createNameIndex();
   const numbers = new WeakMap<Segment, Map<string, number>>();
   const totals = new Float64Array(2 * FIELDS);
   let terms = createTerms();
@@ -85,12 +90,12 @@ export function createKeywordIndex({
     const old = terms;
     terms = createTerms();
     const numbers = new Map<number, number>();
-    const numberOf = (term: number): number => {
+    const mapTerm = (term: number): number => {
       const known = numbers.get(term) ?? terms.addTerm(old.text(term));
       numbers.set(term, known);
       return known;
     };
-    for (const segment of all) renumber(segment, numberOf);
+    for (const segment of all) renumber(segment, mapTerm);
   };
 
   /** Puts the whole index in order, without separate changes and removed tools. */
@@ -104,8 +109,8 @@ export function createKeywordIndex({
     const all = [...segments.values()];
     const isApart = (segment: Segment): boolean => !settled.has(segment);
     const settledSize = main.entries.length;
-    const apartSize = sizeOf(all.filter(isApart));
-    const gone = settledSize - (sizeOf(all) - apartSize);
+    const apartSize = countSlots(all.filter(isApart));
+    const gone = settledSize - (countSlots(all) - apartSize);
     if (apartSize + gone > Math.max(leastApart, settledSize / 16)) settle(all);
     const apart = all.filter(isApart);
     const end = number(apart, slots);
@@ -198,7 +203,7 @@ export function createKeywordIndex({
   };
 }
 
-function sizeOf(segments: readonly Segment[]): number {
+function countSlots(segments: readonly Segment[]): number {
   return segments.reduce((sum, { entries }) => sum + entries.length, 0);
 }
 

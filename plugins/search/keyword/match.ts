@@ -14,7 +14,7 @@ import {
 } from "./term-weights.ts";
 
 /** Match of one tool with a query. */
-export interface Match {
+interface Match {
   readonly score: number;
   /** Sum over the words of the query, without the bonus for coverage. */
   readonly sum: number;
@@ -22,7 +22,7 @@ export interface Match {
 }
 
 /** Matches single tools. Sums in the same order as the search over all tools, so that scores are equal. */
-export interface Matching {
+interface Matching {
   match(query: KeywordQuery, tool: Tool): Match;
   /** The words that were found, with their contribution by field. */
   terms(query: KeywordQuery, tool: Tool): readonly MatchedTerm[];
@@ -51,7 +51,7 @@ export function createMatching(
         for (const { term, weight } of members) {
           let amount = 0;
           let where = 0;
-          for (const entry of entriesOf(segment, number, term)) {
+          for (const entry of findEntries(segment, number, term)) {
             const field = (entry >>> 7) & 7;
             where |= 1 << field;
             amount += value(slot, field) * (entry & 127);
@@ -88,7 +88,7 @@ export function createMatching(
         let best: MatchedTerm[] = [];
         let most = 0;
         for (const { term, weight } of members) {
-          const parts = Array.from(entriesOf(segment, number, term), (entry) => {
+          const parts = Array.from(findEntries(segment, number, term), (entry) => {
             const field = (entry >>> 7) & 7;
             return { field, amount: value(slot, field) * (entry & 127) };
           }).filter(({ amount }) => amount > 0);
@@ -109,7 +109,7 @@ export function createMatching(
   };
 }
 
-function entriesOf({ starts, entries }: Segment, tool: number, term: number): Uint32Array {
+function findEntries({ starts, entries }: Segment, tool: number, term: number): Uint32Array {
   let from = starts[tool] ?? 0;
   const end = starts[tool + 1] ?? 0;
   while (from < end && (entries[from] ?? 0) >>> SHIFT !== term) from++;

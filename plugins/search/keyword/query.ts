@@ -1,7 +1,7 @@
 import { nearest } from "../../../core/nearest.ts";
-import { forEachWord, stopWords, termOf } from "../../lib/text/text.ts";
+import { forEachWord, stem, stopWords } from "../../lib/text/words.ts";
 import type { KeywordParameters } from "../options.ts";
-import { synonymsOf } from "./synonyms.ts";
+import { findSynonyms } from "./synonyms.ts";
 import type { Terms } from "./terms.ts";
 
 /** A query is read up to here: in a pasted page the request comes first. */
@@ -11,7 +11,7 @@ const MAX_CONCEPTS = 64;
 const JOINED = 0.7;
 
 /** Word of the query with its synonyms. */
-export interface Concept {
+interface Concept {
   /** The word as it is in the query. */
   readonly word: string;
   /** Inverse document frequency: the rarer, the more. */
@@ -21,7 +21,7 @@ export interface Concept {
 }
 
 /** Term of a concept. */
-export interface Member {
+interface Member {
   readonly term: number;
   readonly weight: number;
 }
@@ -48,14 +48,16 @@ export function readQuery(
   const find = (term: string): Member | undefined => {
     const number = terms.find(term);
     const count = number === undefined ? 0 : countOf(number);
-    return number === undefined || count === 0 ? undefined : { term: number, weight: idfOf(count, size) };
+    return number === undefined || count === 0
+      ? undefined
+      : { term: number, weight: inverseFrequency(count, size) };
   };
   const concepts: Concept[] = [];
   for (const [term, word] of words) {
     const own = find(term);
-    const idf = own?.weight ?? idfOf(0, size);
+    const idf = own?.weight ?? inverseFrequency(0, size);
     const members = own ? [own] : [];
-    for (const synonym of synonyms > 0 ? synonymsOf(term) : []) {
+    for (const synonym of synonyms > 0 ? findSynonyms(term) : []) {
       const other = words.has(synonym) ? undefined : find(synonym);
       if (other) members.push({ term: other.term, weight: synonyms * Math.min(idf, other.weight) });
     }
@@ -90,15 +92,15 @@ function splitWords(text: string): Record<"words" | "joined", ReadonlyMap<string
   forEachWord(text.slice(0, MAX_CHARACTERS), (word) => {
     const isStop = stopWords.has(word);
     const list = isStop ? stops : words;
-    const term = termOf(word);
+    const term = stem(word);
     if (!list.has(term)) list.set(term, word);
-    if (last !== "" && !isStop) joined.set(termOf(last + word), `${last} ${word}`);
+    if (last !== "" && !isStop) joined.set(stem(last + word), `${last} ${word}`);
     last = isStop ? "" : word;
   });
   return { words: words.size > 0 ? words : stops, joined };
 }
 
-function idfOf(count: number, size: number): number {
+function inverseFrequency(count: number, size: number): number {
   return Math.log(1 + (size - count + 0.5) / (count + 0.5));
 }
 
@@ -112,7 +114,7 @@ export function correctWords(query: string, terms: Terms, countOf: (term: number
   const words = new Set<string>();
   forEachWord(query.slice(0, MAX_CORRECTED_CHARACTERS), (word) => {
     if (stopWords.has(word) || word.length < MIN_CORRECTED_LENGTH) return;
-    if (words.size < MAX_CORRECTED_WORDS) words.add(termOf(word));
+    if (words.size < MAX_CORRECTED_WORDS) words.add(stem(word));
   });
   const found: string[] = [];
   for (const word of words) {

@@ -1,7 +1,8 @@
+import * as v from "valibot";
 import type { Tool } from "../../../core/mod.ts";
 import type { Hit, Ranker } from "../../../core/services/search.ts";
-import { naming } from "../../lib/text/names.ts";
-import { type KeywordOptions, type KeywordParameters, keywordDefaults } from "../options.ts";
+import { naming } from "../../lib/tool-index.ts";
+import { type KeywordOptions, keywordOptions } from "../options.ts";
 import type { QueryScores, Scored, Scorer } from "../scorer.ts";
 import { createBest } from "./best.ts";
 import { createKeywordIndex, type KeywordIndex } from "./index.ts";
@@ -34,7 +35,7 @@ export function keywordScorer(
   options: KeywordOptions = {},
   index: KeywordIndex = createKeywordIndex(),
 ): KeywordScorer {
-  const parameters = withDefaults(options);
+  const parameters = v.parse(keywordOptions, options);
   const weights = createTermWeights(index, parameters);
   const best = createBest(index, weights, parameters);
   const { match, terms } = createMatching(index, weights, parameters);
@@ -120,19 +121,6 @@ export function keywordRanker(options: KeywordOptions = {}, index?: KeywordIndex
       });
       return { hits, nearest: hits.length > 0 || limit <= 0 ? [] : scores.nearest(MAX_NEAREST, server) };
     },
-  };
-}
-
-function withDefaults({ weights, lengths, ...rest }: KeywordOptions): KeywordParameters {
-  const defined = <T extends object>(options: T | undefined): Partial<T> =>
-    Object.fromEntries(
-      Object.entries(options ?? {}).filter(([, value]) => value !== undefined),
-    ) as Partial<T>;
-  return {
-    ...keywordDefaults,
-    ...(defined(rest) as Partial<KeywordParameters>),
-    weights: { ...keywordDefaults.weights, ...defined(weights) },
-    lengths: { ...keywordDefaults.lengths, ...defined(lengths) },
   };
 }
 

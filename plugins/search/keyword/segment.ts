@@ -1,5 +1,5 @@
 import type { Tool } from "../../../core/mod.ts";
-import { forEachSpan, forEachWord, type SpanVisitor, termOf } from "../../lib/text/text.ts";
+import { forEachSpan, forEachWord, type SpanVisitor, stem } from "../../lib/text/words.ts";
 import { keywordFields } from "../options.ts";
 import { fieldTexts } from "./fields.ts";
 import type { Terms } from "./terms.ts";
@@ -9,7 +9,7 @@ export const FIELDS: number = keywordFields.length;
 /** Bits before the term or tool of an entry, which has 22 bits of it, 3 of the field and 7 of the count. */
 export const SHIFT = 10;
 /** Maximal count of a word in a field. */
-export const MAX_COUNT = 127;
+const MAX_COUNT = 127;
 /** Name, server and title may consist of stop words alone: `now`, `do_it`. */
 const LAST_NAME_FIELD = 2;
 
@@ -41,10 +41,10 @@ export function readSegment(tools: readonly Tool[], terms: Terms): Segment {
     end = count(words.sort(), entries, end);
     starts[index + 1] = end;
   }
-  return { tools, starts, entries: entries.slice(0, end), lengths, totals: totalsOf(lengths), first: 0 };
+  return { tools, starts, entries: entries.slice(0, end), lengths, totals: sumLengths(lengths), first: 0 };
 }
 
-function totalsOf(lengths: Uint16Array): Uint32Array {
+function sumLengths(lengths: Uint16Array): Uint32Array {
   const totals = new Uint32Array(2 * FIELDS);
   for (let at = 0; at < lengths.length; at++) {
     const length = lengths[at] as number;
@@ -67,7 +67,7 @@ function createReader(terms: Terms): (tool: Tool, lengths: Uint16Array, place: n
   };
   const visit = (word: string): void => keep(terms.add(word));
   const visitSpan: SpanVisitor = (from, start, end, hash) => keep(terms.addSpan(from, start, end, hash));
-  const visitFiller = (word: string): void => keep(terms.addTerm(termOf(word)));
+  const visitFiller = (word: string): void => keep(terms.addTerm(stem(word)));
   return (tool, lengths, place) => {
     const texts = fieldTexts(tool);
     size = 0;
@@ -106,4 +106,64 @@ export function renumber(segment: Segment, numberOf: (term: number) => number): 
   const rest = (1 << SHIFT) - 1;
   // The entries may be a view of a loaded snapshot, which must not change.
   segment.entries = segment.entries.map((entry) => (numberOf(entry >>> SHIFT) << SHIFT) | (entry & rest));
+}
+
+/** Entries of tool, field and count, one term after the other. */
+export interface Postings {
+  /** Start of the entries of each term, and the end of the last. */
+  readonly starts: Uint32Array;
+  readonly entries: Uint32Array;
+}
+
+/** Inverts segments by counting: the tools of each term instead of the terms of each tool. */
+export function toPostings(segments: Iterable<Segment>, termCount: number): Postings {
+  const list = [...segments];
+  const starts = new Uint32Array(termCount + 2);
+  for (const { entries } of list) {
+    for (let at = 0; at < entries.length; at++) {
+      const place = ((entries[at] ?? 0) >>> SHIFT) + 2;
+      starts[place] = (starts[place] ?? 0) + 1;
+    }
+  }
+  for (let term = 2; term < starts.length; term++)
+    starts[term] = (starts[term] ?? 0) + (starts[term - 1] ?? 0);
+  // Each start is one place ahead: filling moves it to where the next term begins.
+  const turned = new Uint32Array(starts.at(-1) ?? 0);
+  const mask = (1 << SHIFT) - 1;
+  for (const { tools, starts: from, entries, first } of list) {
+    for (let tool = 0; tool < tools.length; tool++) {
+      const slot = (first + tool) << SHIFT;
+      for (let at = from[tool] ?? 0; at < (from[tool + 1] ?? 0); at++) {
+        const entry = entries[at] ?? 0;
+        const term = (entry >>> SHIFT) + 1;
+        const place = starts[term] ?? 0;
+        turned[place] = slot | (entry & mask);
+        starts[term] = place + 1;
+      }
+    }
+  }
+  return { starts: starts.subarray(0, termCount + 1), entries: turned };
+}
+
+/** Counts the tools that have a term, on demand. Removed tools have no words in any field. */
+export function createCounter(postings: readonly Postings[], lengths: Uint16Array): (term: number) => number {
+  const counts = new Map<number, number>();
+  return (term) => {
+    const known = counts.get(term);
+    if (known !== undefined) return known;
+    let count = 0;
+    let last = -1;
+    for (const { starts, entries } of postings) {
+      const end = starts[term + 1] ?? 0;
+      for (let at = starts[term] ?? 0; at < end; at++) {
+        const entry = entries[at] as number;
+        const slot = entry >>> SHIFT;
+        if (slot === last || lengths[slot * FIELDS + ((entry >>> 7) & 7)] === 0) continue;
+        last = slot;
+        count++;
+      }
+    }
+    counts.set(term, count);
+    return count;
+  };
 }

@@ -1,7 +1,6 @@
 import type { Tool } from "../../../core/mod.ts";
-import { digestTools, readBlocks, writeBlocks } from "../index-snapshot/format.ts";
-import type { Postings } from "./postings.ts";
-import { FIELDS, renumber, type Segment } from "./segment.ts";
+import { digestTools, readBlocks, writeBlocks } from "../index-snapshot.ts";
+import { FIELDS, type Postings, renumber, type Segment } from "./segment.ts";
 import type { Terms } from "./terms.ts";
 
 /** Must change with how texts are read, and with the format. */
@@ -16,7 +15,7 @@ export interface KeywordSnapshot {
   readonly postings: Postings;
   /** One more than the highest of these numbers. */
   readonly slots: number;
-  /** The segment of a server, if its tools are unchanged. */
+  /** Returns the segment of a server, if its tools are unchanged. */
   segment(server: string, tools: readonly Tool[], terms: Terms): Segment | undefined;
 }
 
@@ -64,8 +63,8 @@ export function readSnapshot(bytes: Uint8Array, into: Terms): KeywordSnapshot | 
   if (!read) return;
   const header = read.header as Header;
   const texts = header.terms === "" ? [] : header.terms.split(SEPARATOR);
-  const known = segmentsOf(header, read.blocks);
-  const [starts, entries] = read.blocks.slice(4).map(numbersIn);
+  const known = readSegments(header, read.blocks);
+  const [starts, entries] = read.blocks.slice(4).map(toNumbers);
   if (!starts || !entries || !isRising(starts, entries.length)) return;
   // An empty dictionary takes all terms under the numbers they have, and no entry need change.
   const isAdopted = into.size === 0;
@@ -108,12 +107,12 @@ function isRising(starts: Uint32Array, end: number): boolean {
   return starts.every((start, at) => start <= end && start >= (starts[at - 1] ?? 0));
 }
 
-function numbersIn({ buffer, byteOffset, byteLength }: Uint8Array<ArrayBuffer>): Uint32Array {
+function toNumbers({ buffer, byteOffset, byteLength }: Uint8Array<ArrayBuffer>): Uint32Array {
   return new Uint32Array(buffer, byteOffset, byteLength / 4);
 }
 
 /** Segments of each server as views of the blocks. */
-function segmentsOf(
+function readSegments(
   { servers }: Header,
   blocks: readonly Uint8Array<ArrayBuffer>[],
 ): Map<string, StoredSegment> {

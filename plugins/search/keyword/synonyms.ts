@@ -1,4 +1,4 @@
-import { stem } from "../../lib/text/text.ts";
+import { stem } from "../../lib/text/words.ts";
 
 /**
  * Words that stand for each other in what tools are called and what people ask for: short forms first, then
@@ -122,7 +122,7 @@ for (const line of meanings.split("\n").filter(Boolean)) {
 
 const none: ReadonlySet<string> = new Set();
 
-/** The stems that may stand for a stem. */
-export function synonymsOf(term: string): ReadonlySet<string> {
+/** Finds the stems that may stand for a stem. */
+export function findSynonyms(term: string): ReadonlySet<string> {
   return table.get(term) ?? none;
 }

@@ -1,4 +1,4 @@
-import { spanText, stopWords, termOf } from "../../lib/text/text.ts";
+import { decodeSpan, stem, stopWords } from "../../lib/text/words.ts";
 
 /** Limit of the words that are cached with their terms. */
 const MAX_WORDS = 300_000;
@@ -15,7 +15,7 @@ export interface Terms {
   addSpan(from: Uint8Array, start: number, end: number, hash: number): number;
   /** Adds a term and returns its number. */
   addTerm(term: string): number;
-  /** The number of a known term. */
+  /** Finds the number of a known term. */
   find(term: string): number | undefined;
   text(term: number): string;
 }
@@ -40,7 +40,7 @@ export function createTerms(): Terms {
     const known = ofWord.get(word);
     if (known !== undefined) return known;
     if (ofWord.size >= MAX_WORDS) ofWord.clear();
-    const number = stopWords.has(word) ? STOP_WORD : addTerm(termOf(word));
+    const number = stopWords.has(word) ? STOP_WORD : addTerm(stem(word));
     ofWord.set(word, number);
     return number;
   };
@@ -52,7 +52,7 @@ export function createTerms(): Terms {
     addSpan(from, start, end, hash) {
       const known = spans.find(from, start, end, hash);
       if (known !== undefined) return known;
-      const word = spanText(from, start, end);
+      const word = decodeSpan(from, start, end);
       const number = add(word);
       spans.set(word, hash, number);
       return number;

@@ -1,8 +1,8 @@
 import type { Call, CallNotes, Gateway, JsonObject } from "../../../core/mod.ts";
 import type { Client, ClientCapability, Clients } from "../../../core/services/clients.ts";
 
-/** Who a call is made for; a request of a client is one. */
-export interface Caller {
+/** The caller of a call, such as a request of a client. */
+interface Caller {
   readonly client: Client | undefined;
   /** Notes that a tool was started that may do more than read. */
   markEffects?(): void;

@@ -1,10 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { isJsonObject, type JsonObject } from "../../../core/mod.ts";
 import type { Client, ClientCapability } from "../../../core/services/clients.ts";
-import { isWanted } from "../protocol/logging.ts";
+import { isWanted } from "../protocol/messages.ts";
 import type { Request } from "../protocol/request.ts";
 import type { Session } from "../protocol/session.ts";
-import { canBeAsked, checkAskable } from "./capability.ts";
 import {
   checkNotAborted,
   clientFailed,
@@ -13,6 +12,7 @@ import {
   PendingRequests,
   type RequestClient,
 } from "./pending.ts";
+import { canBeAsked, checkAskable } from "./questions.ts";
 
 /**
  * A client of the legacy protocol, which is asked by requests of ours that have ids of their own. A class for the

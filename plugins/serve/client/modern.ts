@@ -1,11 +1,8 @@
 import { type GatewayError, isJsonObject, type JsonObject } from "../../../core/mod.ts";
 import type { Client, ClientCapability } from "../../../core/services/clients.ts";
-import { isWanted, parseLevel } from "../protocol/logging.ts";
-import { META } from "../protocol/messages.ts";
+import { isWanted, META, parseLevel } from "../protocol/messages.ts";
 import type { Handler, Request } from "../protocol/request.ts";
 import { parseClientInfo } from "../protocol/session.ts";
-import { canBeAsked, checkAskable } from "./capability.ts";
-import { findOwnState, isQuestions, toClientQuestions, toUpstreamInput } from "./input.ts";
 import {
   checkNotAborted,
   clientLeft,
@@ -13,6 +10,14 @@ import {
   type RequestClient,
   tooManyQuestions,
 } from "./pending.ts";
+import {
+  canBeAsked,
+  checkAskable,
+  findOwnState,
+  isQuestions,
+  toClientQuestions,
+  toUpstreamInput,
+} from "./questions.ts";
 
 /** Questions asked within so many milliseconds are asked together: each round costs the client a request. */
 const SAME_ROUND_MS = 10;

@@ -1,4 +1,4 @@
-import { cancelledBy, GatewayError, isJsonObject, type JsonObject } from "../../../core/mod.ts";
+import { GatewayError, getAbortReason, isJsonObject, type JsonObject } from "../../../core/mod.ts";
 import {
   CLIENT_FAILED,
   CLIENT_LEFT,
@@ -7,27 +7,27 @@ import {
   QUESTIONS_FULL,
 } from "../../../core/services/clients.ts";
 
-/** The client of a request, with what the gateway has to know of it beyond the contract for plugins. */
+/** The client of a request, with a fact that plugins do not see. */
 export interface RequestClient extends Client {
-  /** When the client last answered a question, in terms of `performance.now()`: now while one is open, 0 if none was. */
+  /** Time of the last answer to a question, on the clock of `performance.now()`: now while one is open, 0 without any. */
   readonly answeredAt: number;
 }
 
-/** Limits of what clients are asked. */
-export interface ClientLimits {
+/** Default limits of questions to clients. */
+export const clientLimits = {
   /** Milliseconds that a client has to answer a question. */
-  readonly answerMs: number;
+  answerMs: 600_000,
   /** Number of calls that may wait for modern clients to come back. */
-  readonly suspended: number;
+  suspended: 1_000,
   /** Number of questions that one request may have open at once. */
-  readonly questions: number;
-}
+  questions: 100,
+};
 
-/** The default limits. */
-export const clientLimits: ClientLimits = { answerMs: 600_000, suspended: 1_000, questions: 100 };
+/** Limits of questions to clients. */
+export type ClientLimits = Readonly<typeof clientLimits>;
 
 /** A request to a client that waits for its answer. */
-export interface PendingRequest {
+interface PendingRequest {
   readonly method: string;
   readonly params: Readonly<JsonObject>;
   resolve(answer: JsonObject): void;
@@ -35,13 +35,13 @@ export interface PendingRequest {
 }
 
 /** Reasons to stop waiting for an answer. */
-export interface PendingOptions {
+interface PendingOptions {
   readonly signals: readonly (AbortSignal | undefined)[];
   /** Called once, when the request is no longer pending; `isAborted` if one of the signals is why. */
   readonly onEnd?: (isAborted: boolean) => void;
 }
 
-/** How much of a client's error message is passed on. */
+/** Characters of a client's error message that are passed on. */
 const MAX_ERROR = 500;
 
 /** The requests to a client that wait for answers, all made on behalf of one request of that client. */
@@ -82,7 +82,7 @@ export class PendingRequests {
     return new Promise((resolve, reject) => {
       const watched = signals.filter((signal) => signal !== undefined);
       const onAbort = ({ target }: { readonly target: unknown }): void => {
-        if (end(true)) reject(cancelledBy(target as AbortSignal));
+        if (end(true)) reject(getAbortReason(target as AbortSignal));
       };
       const end = (isAborted: boolean): boolean => {
         if (!this.#all.delete(id)) return false;
@@ -108,7 +108,7 @@ export class PendingRequests {
 
 /** Throws if one of the signals has aborted already. */
 export function checkNotAborted(signals: readonly (AbortSignal | undefined)[]): void {
-  for (const signal of signals) if (signal?.aborted) throw cancelledBy(signal);
+  for (const signal of signals) if (signal?.aborted) throw getAbortReason(signal);
 }
 
 /** The error of a client that no longer waits for its request. */

@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { type Actor, GatewayError, type JsonObject, localUser } from "../../../core/mod.ts";
-import { canonicalJson, sha256 } from "../../lib/hash.ts";
+import { canonicalJson, sha256Hex } from "../../lib/hash.ts";
 import { invalidParams } from "../../lib/jsonrpc.ts";
-import { OWN_STATE } from "./input.ts";
 import type { ModernClient } from "./modern.ts";
 import { type ClientLimits, clientSilent } from "./pending.ts";
+import { OWN_STATE } from "./questions.ts";
 
 /** Calls that wait for modern clients to come back with answers. */
 export interface SuspendedCalls {
@@ -77,7 +77,7 @@ export function createSuspendedCalls(
 
 function fingerprint(method: string, params: JsonObject, actor: Actor = localUser): string {
   const { _meta, inputResponses, requestState, ...rest } = params;
-  return sha256(canonicalJson([method, actor.id, rest]));
+  return sha256Hex(canonicalJson([method, actor.id, rest]));
 }
 
 function unusable(why: string): Error {

@@ -7,12 +7,12 @@ import {
   type JsonObject,
   localUser,
 } from "../../../core/mod.ts";
-import type { SessionHomes } from "../../../core/services/sessions.ts";
-import { notAllowed, Refusal, refuse } from "../../lib/http/server-refusal.ts";
+import type { SessionHomes } from "../../../core/services/http.ts";
 import { type MessageLimits, readJson } from "../../lib/http/server-request.ts";
-import { withTraceHeaders } from "../../lib/trace-context.ts";
-import { findOwnState, toHomeId } from "../client/input.ts";
+import { HttpRefusal, notAllowed, refuse } from "../../lib/jsonrpc.ts";
+import { addTraceHeaders } from "../../lib/telemetry.ts";
 import { takeAnswer } from "../client/legacy.ts";
+import { findOwnState, toHomeId } from "../client/questions.ts";
 import { modernVersions } from "../protocol/messages.ts";
 import { createMcpServer, type McpServerOptions } from "../protocol/server.ts";
 import { createSessions, Session } from "../protocol/session.ts";
@@ -21,13 +21,12 @@ import { checkLegacyVersion, createArgumentHeaderCheck, getHeader } from "./head
 import { readMessages } from "./messages.ts";
 import { createReply, parseAccept, type ReplyLimits } from "./reply.ts";
 
-/** Options of {@link createEndpoint}. */
-export interface EndpointOptions extends Pick<McpServerOptions, "view" | "instructions"> {
+interface EndpointOptions extends Pick<McpServerOptions, "view" | "instructions"> {
   /** The gateway that is served now. */
   readonly gateway: () => Gateway;
-  /** Throws a {@link Refusal} if a request is for another address, or from the page of another site. */
+  /** Throws a {@link HttpRefusal} if a request is for another address, or from the page of another site. */
   readonly check: (request: IncomingMessage) => void;
-  /** The caller; the local user by default. Rejects with a {@link Refusal} if the caller is not known. */
+  /** The caller; the local user by default. Rejects with a {@link HttpRefusal} if the caller is not known. */
   readonly authenticate?: ((request: IncomingMessage) => Promise<Actor>) | undefined;
   readonly limits: MessageLimits & ReplyLimits;
   readonly clientLimits?: McpServerOptions["limits"];
@@ -71,7 +70,7 @@ export function createEndpoint(options: EndpointOptions): Endpoint {
   return {
     handle(request, response) {
       serve(request, response).catch((thrown) => {
-        if (!(thrown instanceof Refusal)) gateway().report(GatewayError.from(thrown));
+        if (!(thrown instanceof HttpRefusal)) gateway().report(GatewayError.from(thrown));
         return refuse(request, response, thrown);
       });
     },
@@ -90,7 +89,7 @@ export function createEndpoint(options: EndpointOptions): Endpoint {
     const actor = (await authenticate?.(request)) ?? localUser;
     const id = getHeader(request.headers, SESSION);
     // A client that gets a 404 begins another session.
-    if (sessions.isForeign(id, actor.id)) throw new Refusal(404, "There is no such session.");
+    if (sessions.isForeign(id, actor.id)) throw new HttpRefusal(404, "There is no such session.");
     const homes = gateway().services.sessions;
     const isUnknown = id !== undefined && sessions.get(id) === undefined;
     if (homes && isUnknown && (await isForwarded(homes, id, request, response))) return;
@@ -112,7 +111,7 @@ export function createEndpoint(options: EndpointOptions): Endpoint {
     const reply = createReply(response, accepted, limits, begun && { [SESSION]: begun.id });
     const session = begun?.session ?? known;
     const exchange = { server, reply, id, actor, session, canAsk: accepted.stream };
-    const traced = requests.map((one) => withTraceHeaders(one, request.headers));
+    const traced = requests.map((one) => addTraceHeaders(one, request.headers));
     track(response, answerRequests(traced, Array.isArray(body), modern, exchange));
   }
 
@@ -126,7 +125,7 @@ export function createEndpoint(options: EndpointOptions): Endpoint {
   function stream({ headers }: IncomingMessage, response: ServerResponse, caller: Caller): void {
     checkOpen();
     const accepted = parseAccept(headers.accept);
-    if (!accepted.stream) throw new Refusal(406, "Notifications come as text/event-stream. Accept that.");
+    if (!accepted.stream) throw new HttpRefusal(406, "Notifications come as text/event-stream. Accept that.");
     const version = getHeader(headers, "mcp-protocol-version");
     if (modernVersions.includes(String(version))) throw notAllowed("POST");
     checkLegacyVersion(version);
@@ -154,7 +153,8 @@ export function createEndpoint(options: EndpointOptions): Endpoint {
   }
 
   function checkOpen(): void {
-    if (isClosing) throw new Refusal(503, "The gateway is closing.", { headers: { connection: "close" } });
+    if (isClosing)
+      throw new HttpRefusal(503, "The gateway is closing.", { headers: { connection: "close" } });
   }
 }
 
@@ -173,9 +173,9 @@ async function isForwarded(
   const version = getHeader(request.headers, "mcp-protocol-version");
   if (modernVersions.includes(String(version))) return false;
   const routed = await homes.route(session, request, response);
-  if (routed === "gone") throw new Refusal(404, "There is no such session. Begin another one.");
+  if (routed === "gone") throw new HttpRefusal(404, "There is no such session. Begin another one.");
   if (routed === "lost") {
-    throw new Refusal(502, "The gateway that has this session ended before it answered.");
+    throw new HttpRefusal(502, "The gateway that has this session ended before it answered.");
   }
   return routed === "answered";
 }
@@ -193,7 +193,7 @@ async function isResumedElsewhere(
   if (state === undefined || isHere(state)) return false;
   const routed = await homes.route(toHomeId(state), request, response, JSON.stringify(body));
   if (routed === "lost") {
-    throw new Refusal(502, "The gateway where this call waited ended before it answered.");
+    throw new HttpRefusal(502, "The gateway where this call waited ended before it answered.");
   }
   return routed === "answered";
 }

@@ -21,8 +21,7 @@ export interface HttpExchange {
   end(): void;
 }
 
-/** Options of an exchange. */
-export interface HttpExchangeOptions extends Pick<ClientConnectionOptions, "session" | "canAsk"> {
+interface HttpExchangeOptions extends Pick<ClientConnectionOptions, "session" | "canAsk"> {
   readonly server: McpServer;
   readonly actor: Actor;
   readonly reply: Reply;

@@ -1,14 +1,14 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type Actor, type Gateway, GatewayError, localUser } from "../../../core/mod.ts";
-import { type Auth, getMetadataPath } from "../../../core/services/auth.ts";
-import { Refusal } from "../../lib/http/server-refusal.ts";
+import { type Auth, getMetadataPath } from "../../../core/services/http.ts";
 import { createOriginCheck, getPath, type ServedAddress, toUrlHost } from "../../lib/http/server-request.ts";
+import { HttpRefusal } from "../../lib/jsonrpc.ts";
 
 /** The checks that every HTTP request passes first. */
 export interface Gate {
-  /** Throws a {@link Refusal} if a request is for another host, or from the page of another site. */
+  /** Throws a {@link HttpRefusal} if a request is for another host, or from the page of another site. */
   readonly check: (request: IncomingMessage) => void;
-  /** The caller: the local user if no authentication is configured. Rejects with a {@link Refusal}. */
+  /** The caller: the local user if no authentication is configured. Rejects with a {@link HttpRefusal}. */
   readonly authenticate: (request: IncomingMessage) => Promise<Actor>;
   /** Whether a request asks where to get tokens, and there are any. */
   readonly asksForMetadata: (request: IncomingMessage) => boolean;
@@ -93,7 +93,7 @@ function toRefusal(thrown: unknown, { metadata }: Auth, servedAt: string): unkno
   const status = statuses[code] ?? 503;
   // A client without a token is told where to get one, and not that something was wrong with it.
   const failure = data["why"] === "missing" ? undefined : thrown;
-  return new Refusal(status, message, {
+  return new HttpRefusal(status, message, {
     code: kind.rpc,
     reason: code,
     headers:

@@ -1,8 +1,13 @@
 import { Buffer } from "node:buffer";
 import type { IncomingHttpHeaders } from "node:http";
 import { type Catalog, type Gateway, isJsonObject, type JsonObject } from "../../../core/mod.ts";
-import { mismatch, Refusal } from "../../lib/http/server-refusal.ts";
-import { RpcError, rpcCodes } from "../../lib/jsonrpc.ts";
+import { HttpRefusal, JsonRpcError, mismatch, rpcCodes } from "../../lib/jsonrpc.ts";
+import {
+  getArgument,
+  type HeaderParam,
+  PARAM_HEADER_PREFIX,
+  scanHeaderParams,
+} from "../../lib/schema/header-params.ts";
 import { getMeta, getModernVersion, legacyVersions, META, modernVersions } from "../protocol/messages.ts";
 import type { ExposedTool, View } from "../view.ts";
 
@@ -23,7 +28,6 @@ const named: Readonly<Record<string, string | undefined>> = {
   "prompts/get": "name",
 };
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
-const MAX_DEPTH = 32;
 const DECIMAL = /^-?\d+(\.\d+)?$/;
 
 /** Whether a message claims a modern protocol version. */
@@ -72,27 +76,20 @@ export function getHeader(headers: IncomingHttpHeaders, name: string): string | 
 /** Refuses an unknown legacy protocol version. */
 export function checkLegacyVersion(version: string | undefined): void {
   if (version === undefined || legacyVersions.includes(version)) return;
-  throw new Refusal(
+  throw new HttpRefusal(
     400,
     `This protocol version is not supported. Supported are ${[...modernVersions, ...legacyVersions].join(", ")}.`,
   );
 }
 
 /** Refuses a call whose headers do not repeat the arguments that its tool wants repeated. */
-export type ArgumentHeaderCheck = (message: Message, headers: IncomingHttpHeaders) => void;
-
-/** An argument that a client also sends as a header. */
-interface MirroredArgument {
-  /** The name of the header, in lower case. */
-  readonly header: string;
-  readonly path: readonly string[];
-}
+type ArgumentHeaderCheck = (message: Message, headers: IncomingHttpHeaders) => void;
 
 /** The mirrored arguments of all tools, for one revision of the catalog. */
 interface Mirrored {
   readonly catalog: Catalog;
   readonly revision: number;
-  readonly byTool: ReadonlyMap<string, readonly MirroredArgument[]>;
+  readonly byTool: ReadonlyMap<string, readonly HeaderParam[]>;
 }
 
 /** Creates the check of argument headers for the tools of a view. */
@@ -113,34 +110,21 @@ export function createArgumentHeaderCheck(
 }
 
 function findMirrored(tools: readonly ExposedTool[]): Mirrored["byTool"] {
-  const byTool = new Map<string, readonly MirroredArgument[]>();
+  const byTool = new Map<string, readonly HeaderParam[]>();
   for (const { name, inputSchema } of tools) {
-    const found = [...walkSchema(inputSchema, [])];
-    if (found.length > 0) byTool.set(name, found);
+    const { declarations } = scanHeaderParams(inputSchema);
+    if (declarations.length > 0) byTool.set(name, declarations);
   }
   return byTool;
 }
 
-function* walkSchema(schema: unknown, path: readonly string[]): Generator<MirroredArgument> {
-  if (!isJsonObject(schema) || path.length > MAX_DEPTH) return;
-  const name = schema["x-mcp-header"];
-  if (typeof name === "string" && path.length > 0) {
-    yield { header: `mcp-param-${name.toLowerCase()}`, path };
-  }
-  const { properties } = schema;
-  if (!isJsonObject(properties)) return;
-  for (const [key, inner] of Object.entries(properties)) yield* walkSchema(inner, [...path, key]);
-}
-
 function checkArgument(
-  { header, path }: MirroredArgument,
+  { header: name, path }: HeaderParam,
   args: unknown,
   headers: IncomingHttpHeaders,
 ): void {
-  const value = path.reduce<unknown>(
-    (at, key) => (isJsonObject(at) && Object.hasOwn(at, key) ? at[key] : undefined),
-    args,
-  );
+  const header = `${PARAM_HEADER_PREFIX}${name}`.toLowerCase();
+  const value = getArgument(args, path);
   // Any other value is an invalid argument, which validation reports.
   if (typeof value !== "string" && typeof value !== "boolean" && !Number.isSafeInteger(value)) return;
   const sent = getHeader(headers, header);
@@ -168,8 +152,8 @@ function checkSupported(params: JsonObject): void {
   try {
     getModernVersion(params);
   } catch (thrown) {
-    if (!(thrown instanceof RpcError)) throw thrown;
-    throw new Refusal(400, thrown.message, { code: thrown.code, data: thrown.data });
+    if (!(thrown instanceof JsonRpcError)) throw thrown;
+    throw new HttpRefusal(400, thrown.message, { code: thrown.code, data: thrown.data });
   }
 }
 
@@ -204,8 +188,8 @@ function isComplete({ params }: Message): boolean {
   return typeof meta?.[VERSION] === "string" && isJsonObject(meta[CAPABILITIES]);
 }
 
-function incomplete(): Refusal {
-  return new Refusal(400, `The _meta of a request must hold ${VERSION} and ${CAPABILITIES}.`, {
+function incomplete(): HttpRefusal {
+  return new HttpRefusal(400, `The _meta of a request must hold ${VERSION} and ${CAPABILITIES}.`, {
     code: rpcCodes.invalidParams,
   });
 }

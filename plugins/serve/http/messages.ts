@@ -1,18 +1,18 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { isJsonObject, type JsonObject } from "../../../core/mod.ts";
-import { malformed, Refusal } from "../../lib/http/server-refusal.ts";
+import { HttpRefusal, malformed } from "../../lib/jsonrpc.ts";
 import { claimsModern, isModern, type Message } from "./headers.ts";
 
 /** A message that wants an answer. */
 export type RequestMessage = Message & { readonly id: string | number };
 
 /** Actions on messages while they are read. */
-export interface MessageActions {
+interface MessageActions {
   /** Takes the answer to a question. */
   answer(answer: JsonObject): void;
   /** Cancels a legacy request. */
   cancel(params: unknown): void;
-  /** Throws a {@link Refusal} if a modern message contradicts its headers. */
+  /** Throws a {@link HttpRefusal} if a modern message contradicts its headers. */
   check(message: Message): void;
 }
 
@@ -66,7 +66,7 @@ function withId<T>({ id }: Message, work: () => T): T {
   try {
     return work();
   } catch (thrown) {
-    if (thrown instanceof Refusal) thrown.id ??= id;
+    if (thrown instanceof HttpRefusal) thrown.id ??= id;
     throw thrown;
   }
 }

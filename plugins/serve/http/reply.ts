@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import type { ServerResponse } from "node:http";
-import { Refusal } from "../../lib/http/server-refusal.ts";
+import { HttpRefusal } from "../../lib/jsonrpc.ts";
 
 /** Time limits of a reply. */
 export interface ReplyLimits {
@@ -25,14 +25,14 @@ export interface Reply {
 /** Bytes that are buffered for a slow client; later notifications are dropped. */
 const MAX_UNREAD_BYTES = 1_000_000;
 
-/** The kinds of reply that a client accepts. Throws a {@link Refusal} if it accepts none. */
+/** The kinds of reply that a client accepts. Throws a {@link HttpRefusal} if it accepts none. */
 export function parseAccept(accept = "*/*"): { readonly json: boolean; readonly stream: boolean } {
   const accepted = {
     json: /\*\/\*|application\/(\*|json)/i.test(accept),
     stream: /text\/event-stream/i.test(accept),
   };
   if (accepted.json || accepted.stream) return accepted;
-  throw new Refusal(
+  throw new HttpRefusal(
     406,
     "Answers come as application/json or as text/event-stream, and neither is accepted.",
   );

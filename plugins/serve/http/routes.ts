@@ -2,22 +2,13 @@ import { Buffer } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type Gateway, GatewayError } from "../../../core/mod.ts";
 import { findRoute, type Route } from "../../../core/services/http.ts";
-import { notAllowed, Refusal, refuse } from "../../lib/http/server-refusal.ts";
 import { getPath, type MessageLimits, readJson } from "../../lib/http/server-request.ts";
+import { HttpRefusal, notAllowed, refuse } from "../../lib/jsonrpc.ts";
 import type { Endpoint } from "./endpoint.ts";
 import type { Gate } from "./gate.ts";
 
-/** Options of {@link createRoutesEndpoint}. */
-export interface RoutesOptions {
-  /** The gateway that is served now. */
-  readonly gateway: () => Gateway;
-  readonly gate: Gate;
-  /** Limits of the bodies that routes read. */
-  readonly limits: MessageLimits;
-}
-
 /** The endpoint of all routes. */
-export interface RoutesEndpoint extends Endpoint {
+interface RoutesEndpoint extends Endpoint {
   /** Whether it answers a request. */
   takes(request: IncomingMessage): boolean;
 }
@@ -25,7 +16,15 @@ export interface RoutesEndpoint extends Endpoint {
 const READING: readonly string[] = ["GET", "HEAD"];
 
 /** Serves the routes that plugins add, and the metadata that clients need before they have a token. */
-export function createRoutesEndpoint({ gateway, gate, limits }: RoutesOptions): RoutesEndpoint {
+export function createRoutesEndpoint({
+  gateway,
+  gate,
+  limits,
+}: {
+  gateway: () => Gateway;
+  gate: Gate;
+  limits: MessageLimits;
+}): RoutesEndpoint {
   const running = new Set<Promise<void>>();
   let isClosing = false;
   return {
@@ -34,7 +33,7 @@ export function createRoutesEndpoint({ gateway, gate, limits }: RoutesOptions): 
       const route = getRoute(request);
       const done = serve(request, response, route)
         .catch((thrown) => {
-          if (!(thrown instanceof Refusal)) gateway().report(GatewayError.from(thrown));
+          if (!(thrown instanceof HttpRefusal)) gateway().report(GatewayError.from(thrown));
           return refuse(request, response, thrown, (error) => toErrorBody(error, route));
         })
         .finally(() => running.delete(done));
@@ -59,12 +58,12 @@ export function createRoutesEndpoint({ gateway, gate, limits }: RoutesOptions): 
     route: Route | undefined,
   ): Promise<void> {
     gate.check(request);
-    if (!route) throw new Refusal(404, "There is nothing at this address.");
+    if (!route) throw new HttpRefusal(404, "There is nothing at this address.");
     const { methods = READING, open = false } = route;
     if (!methods.includes(String(request.method))) throw notAllowed(methods.join(", "));
     // Health probes are answered until the end.
     if (isClosing && !open) {
-      throw new Refusal(503, "The gateway is closing.", { headers: { connection: "close" } });
+      throw new HttpRefusal(503, "The gateway is closing.", { headers: { connection: "close" } });
     }
     const actor = open ? undefined : await gate.authenticate(request);
     if (!response.destroyed) await route.handle(request, response, actor, () => readJson(request, limits));
@@ -79,7 +78,7 @@ function sendJson(response: ServerResponse, value: object): void {
 
 function toErrorBody(thrown: unknown, route: Route | undefined): object {
   const error =
-    thrown instanceof Refusal
+    thrown instanceof HttpRefusal
       ? { code: thrown.reason ?? "BAD_REQUEST", message: thrown.message }
       : { code: "INTERNAL", message: "Something failed here." };
   return route?.toErrorBody?.(error) ?? { error };

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { GatewayError, type LoadedConfig, type Plugin } from "../../../core/mod.ts";
+import { waitAtMost } from "../../lib/backoff.ts";
 import { getPath, isLoopback, toUrlHost, withPathCheck } from "../../lib/http/server-request.ts";
 import type { HttpServer, HttpServerLimits, HttpServerOptions } from "../http.ts";
 import { type Reloadable, serveReloadable } from "../reloadable.ts";
@@ -166,20 +167,12 @@ async function shutDown(
   try {
     for (const endpoint of endpoints) endpoint.close();
     await served.close(options);
-    await within(FLUSH_MS, Promise.all(endpoints.map((endpoint) => endpoint.settled())));
+    await waitAtMost(Promise.all(endpoints.map((endpoint) => endpoint.settled())), FLUSH_MS);
   } finally {
     // Clients are left that keep a connection for later, or do not read.
     server.closeAllConnections();
   }
   await closed;
-}
-
-function within(ms: number, work: Promise<unknown>): Promise<unknown> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms);
-  });
-  return Promise.race([work, late]).finally(() => clearTimeout(timer));
 }
 
 function exposed(host: string): GatewayError {
@@ -189,19 +182,13 @@ function exposed(host: string): GatewayError {
   );
 }
 
-/** Makes clients give up their connections, each with the next answer that it gets. */
-interface ConnectionCloser {
-  /** Notes a response that is not finished. */
-  track(response: ServerResponse): void;
-  /** From now on every answer ends its connection. */
-  close(): void;
-}
-
 /**
+ * Makes clients give up their connections, each with the next answer that it gets, once `close` was called.
+ *
  * A connection that is closed while it is idle may be closed in the moment in which its client sends a request, and the
  * outcome of that is unknown to the client. One that ends with an answer is not used again.
  */
-function createConnectionCloser(): ConnectionCloser {
+function createConnectionCloser(): { track(response: ServerResponse): void; close(): void } {
   const open = new Set<ServerResponse>();
   let isClosing = false;
 

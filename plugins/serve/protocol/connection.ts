@@ -1,9 +1,8 @@
 import { type Actor, GatewayError, isJsonObject, type JsonObject } from "../../../core/mod.ts";
-import { invalidParams, methodNotFound, RpcError, rpcCodes } from "../../lib/jsonrpc.ts";
-import { clientCannot } from "../client/capability.ts";
-import { isQuestions } from "../client/input.ts";
+import { invalidParams, JsonRpcError, methodNotFound, rpcCodes } from "../../lib/jsonrpc.ts";
 import { LegacyClient, takeAnswer } from "../client/legacy.ts";
 import { answerModern, interactiveMethods } from "../client/modern.ts";
+import { clientCannot, isQuestions } from "../client/questions.ts";
 import { errorMessage, getMeta, getModernVersion, type Id, toModernResult, UNWRITABLE } from "./messages.ts";
 import { Request } from "./request.ts";
 import type { McpServer } from "./server.ts";
@@ -14,7 +13,7 @@ import { Subscriptions } from "./subscriptions.ts";
 export interface ClientConnectionOptions {
   /** Sends one message to the client; returns false if it could not be sent. */
   readonly send: (message: object) => unknown;
-  /** Who the client is; the local user if not given. */
+  /** Actor of the client; the local user if not given. */
   readonly actor?: Actor | undefined;
   /** The session of a client that uses several connections; a new one by default. */
   readonly session?: Session | undefined;
@@ -81,7 +80,7 @@ export class ClientConnection {
   /**
    * Notes that the client disconnected without a word: it may have crashed, or its network has. Calls that only read are
    * cancelled. A call that has begun to change something goes on, and is recorded as it ends: if it were cancelled in
-   * the middle, its outcome would be unknown. A client that cancels a request says so, and then that is what it wants.
+   * the middle, its outcome would be unknown. A client that wants a request to be cancelled sends a notification.
    */
   disconnect(): void {
     for (const request of this.#running.values()) {
@@ -96,7 +95,7 @@ export class ClientConnection {
   }
 
   #refuse(id: Id | null, message: string): void {
-    this.send(errorMessage(id, new RpcError(rpcCodes.invalidRequest, message)));
+    this.send(errorMessage(id, new JsonRpcError(rpcCodes.invalidRequest, message)));
   }
 
   #takeRequest(id: Id, method: string, params: unknown): void {

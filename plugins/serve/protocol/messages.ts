@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, version } from "../../../core/mod.ts";
-import { RpcError, rpcCodes, toRpcError } from "../../lib/jsonrpc.ts";
+import { JsonRpcError, type MessageLevel, messageLevels, rpcCodes, toRpcError } from "../../lib/jsonrpc.ts";
 
 /** The id that a client gave its request. */
 export type Id = string | number;
@@ -37,7 +37,7 @@ export function getModernVersion(params: JsonObject): string | undefined {
   const claimed = getMeta(params)?.[`${META}protocolVersion`];
   if (claimed === undefined) return undefined;
   if (typeof claimed === "string" && modernVersions.includes(claimed)) return claimed;
-  throw new RpcError(rpcCodes.unsupportedVersion, "This protocol version is not supported.", {
+  throw new JsonRpcError(rpcCodes.unsupportedVersion, "This protocol version is not supported.", {
     supported: modernVersions,
     requested: String(claimed).slice(0, 40),
   });
@@ -57,4 +57,24 @@ export function toModernResult(result: object): object {
 /** An answer that carries an error. */
 export function errorMessage(id: Id | null, thrown: unknown): object {
   return { jsonrpc: "2.0", id, error: toRpcError(thrown) };
+}
+
+/** Parses the level that a client names; undefined if there is no such level. */
+export function parseLevel(value: unknown): MessageLevel | undefined {
+  return messageLevels.find((level) => level === value);
+}
+
+/** Whether a client wants a notification: any but log messages below its level and those without a level. */
+export function isWanted(
+  method: string,
+  params: Readonly<JsonObject>,
+  lowest: MessageLevel | undefined,
+): boolean {
+  if (method !== "notifications/message") return true;
+  const level = parseLevel(params["level"]);
+  return (
+    level !== undefined &&
+    lowest !== undefined &&
+    messageLevels.indexOf(level) >= messageLevels.indexOf(lowest)
+  );
 }

@@ -61,7 +61,7 @@ export class Request extends Cancellation {
     this.meta = meta ?? noMeta;
   }
 
-  /** Who makes the request; the local user if not known. */
+  /** Actor of the request; the local user if not known. */
   get actor(): Actor | undefined {
     return this.connection.actor;
   }

@@ -1,12 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { isJsonObject, type JsonObject } from "../../../core/mod.ts";
 import type { Client } from "../../../core/services/clients.ts";
-import { invalidParams, methodNotFound } from "../../lib/jsonrpc.ts";
+import { invalidParams, type MessageLevel, methodNotFound } from "../../lib/jsonrpc.ts";
 import type { PendingRequests } from "../client/pending.ts";
 import { getPrompts, getResources } from "../providers.ts";
 import type { View } from "../view.ts";
-import { type MessageLevel, parseLevel } from "./logging.ts";
-import { cacheable, legacyVersions, modernVersions, serverInfo } from "./messages.ts";
+import { cacheable, legacyVersions, modernVersions, parseLevel, serverInfo } from "./messages.ts";
 import type { Handlers } from "./request.ts";
 
 /** Declarations of a legacy client, which hold for all of its requests. */
@@ -35,7 +34,7 @@ export class Session {
 }
 
 /** Sessions by the ids that clients send with their requests. */
-export interface Sessions {
+interface Sessions {
   /** Begins a session that belongs to one actor. */
   begin(actor?: string): { readonly id: string; readonly session: Session };
   get(id: string | undefined): Session | undefined;

@@ -2,18 +2,19 @@ import {
   type CallRequest,
   GatewayError,
   isJsonObject,
+  type Progress,
   type SettledCall,
   type Tool,
   type ToolResult,
 } from "../../../core/mod.ts";
+import { CLIENT_CANNOT } from "../../../core/services/clients.ts";
+import type { Results } from "../../../core/services/results.ts";
 import { invalidParams } from "../../lib/jsonrpc.ts";
 import { callerNotes } from "../client/call-client.ts";
-import { isQuestions } from "../client/input.ts";
-import { runLongCall } from "../long-calls.ts";
+import { clientCannot, isQuestions, isRefusedState } from "../client/questions.ts";
 import type { ExposedTool, View } from "../view.ts";
 import { cacheable } from "./messages.ts";
 import type { Handlers, Request } from "./request.ts";
-import { toAnswer, toLegacyResult } from "./results.ts";
 
 /** Handlers of the requests that concern tools. */
 export function toolHandlers(view: Pick<View, "gateway" | "listTools" | "findTool">): Handlers {
@@ -29,7 +30,7 @@ export function toolHandlers(view: Pick<View, "gateway" | "listTools" | "findToo
   };
 }
 
-/** Rejects with a `GatewayError` if the request itself is wrong; any other failure is a result that says so. */
+/** Rejects with a `GatewayError` if the request itself is wrong; any other failure is a result with the error. */
 function callTool(
   view: Pick<View, "gateway" | "findTool">,
   name: string,
@@ -64,7 +65,7 @@ function callTool(
     return request.isModern ? result : toLegacyResult(result);
   };
   if (!results?.waitMs || keepStructured) return run(call).then(toResult);
-  return runLongCall(run, call, { results, toResult, name: describe(tool, args), client });
+  return runLongCall(run, call, results, toResult, { name: describe(tool, args), client });
 }
 
 /** The tool that a call is about: the one that its arguments name, if it executes another tool. */
@@ -79,4 +80,94 @@ function toLegacyTool(tool: ExposedTool): ExposedTool {
   const { outputSchema, ...rest } = tool;
   if (outputSchema === undefined) return tool;
   return isJsonObject(outputSchema) && outputSchema["type"] === "object" ? tool : (rest as ExposedTool);
+}
+
+/**
+ * Runs a call, and waits for it no longer than `results.waitMs`. Then the client gets a link to the result, which can
+ * be read once it is there; the call goes on, and is recorded as one call. The time in which the client is asked
+ * something does not count.
+ */
+function runLongCall(
+  run: (request: CallRequest) => Promise<SettledCall>,
+  request: CallRequest,
+  results: Results,
+  toResult: (settled: SettledCall) => ToolResult,
+  { name, client }: { readonly name: string; readonly client: Request["client"] },
+): Promise<ToolResult> {
+  let last: Progress | undefined;
+  let isAnswered = false;
+  const running = run({
+    ...request,
+    onProgress(progress) {
+      last = progress;
+      // The protocol allows no progress of a request that is answered.
+      if (!isAnswered) request.onProgress?.(progress);
+    },
+  });
+  return new Promise((resolve, reject) => {
+    let timer = setTimeout(check, results.waitMs);
+    running
+      .then((settled) => {
+        clearTimeout(timer);
+        if (!isAnswered) resolve(toResult(settled));
+      })
+      .catch(reject);
+
+    function check(): void {
+      const left = Math.ceil((client?.answeredAt ?? 0) + results.waitMs - performance.now());
+      if (left > 0) timer = setTimeout(check, left);
+      else answerLater();
+    }
+
+    function answerLater(): void {
+      const { actor } = request;
+      const link = results.later(running.then(toToolResult), { actor, name, progress: () => last });
+      isAnswered = link !== undefined;
+      if (link) resolve(link);
+    }
+  });
+}
+
+/** Creates the answer to a client whose call has ended. Throws if the request itself was wrong. */
+function toAnswer(
+  settled: SettledCall,
+  tool: Tool,
+  { client, input }: Pick<Request, "client" | "input">,
+): ToolResult {
+  const isModern = client?.protocol === "modern";
+  if (settled.ok) {
+    if (isModern || !isQuestions(settled.result)) return settled.result;
+    // A legacy client cannot be handed questions: a server has to ask by a request.
+    const error = clientCannot("input_required", {});
+    return toToolResult({ ...settled, ok: false, result: undefined, error });
+  }
+  // A call of one of the gateway's own tools that ended before its execution was wrong in itself.
+  if (tool.builtin && settled.stage !== "execute") throw settled.error;
+  // The modern protocol has an error code for a missing capability, by which a client knows what it lacks.
+  if (isModern && settled.error.code === CLIENT_CANNOT.code) throw settled.error;
+  if (isModern && isRefusedState(settled.error, input)) throw invalidParams(settled.error.message);
+  return toToolResult(settled);
+}
+
+/** Returns the result of a call that has ended; if it failed, a result with the error. */
+function toToolResult(settled: SettledCall): ToolResult {
+  return settled.ok ? settled.result : toFailure(settled, settled.error);
+}
+
+/** Converts a result for a legacy client, which takes structured content only as an object. */
+function toLegacyResult(result: ToolResult): ToolResult {
+  const { structuredContent: value } = result;
+  if (value === undefined || isJsonObject(value)) return result;
+  return { ...result, structuredContent: { result: value } };
+}
+
+/** Creates the error object of the specification, for an agent to read and act on, without stack or cause. */
+function toFailure(call: SettledCall, error: GatewayError): ToolResult {
+  const target = call.tool?.builtin ? call.args : { server: call.tool?.server, tool: call.tool?.name };
+  const { server, tool } = target as { server?: unknown; tool?: unknown };
+  const body = { code: error.kind.spec, message: error.message, server, tool };
+  return {
+    content: [{ type: "text", text: JSON.stringify({ success: false, error: body }) }],
+    isError: true,
+  };
 }

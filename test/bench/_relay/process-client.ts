@@ -51,7 +51,7 @@ export function processClient(
         child.stdin?.write(`${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`);
       });
     },
-    cpuMs: () => cpuOf(pid),
+    cpuMs: () => readCpu(pid),
     memoryMb: () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1024,
     async end() {
       child.stdin?.end();
@@ -63,7 +63,7 @@ export function processClient(
 }
 
 /** All threads count: collecting garbage and compiling are work too. */
-function cpuOf(pid: number): number {
+function readCpu(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
   return (Number(fields[11]) + Number(fields[12])) * 10;
 }

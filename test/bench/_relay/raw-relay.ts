@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 
-interface Fleet {
+interface Servers {
   readonly servers: Readonly<Record<string, { readonly command: string; readonly args: readonly string[] }>>;
   readonly tools: readonly { readonly name: string }[];
 }
@@ -13,7 +13,7 @@ interface Message {
   readonly params?: { readonly name?: string };
 }
 
-const { servers, tools } = JSON.parse(readFileSync(process.argv[2] ?? "", "utf8")) as Fleet;
+const { servers, tools } = JSON.parse(readFileSync(process.argv[2] ?? "", "utf8")) as Servers;
 const children = new Map<string, ChildProcess>();
 const asked = new Map<number, number | string>();
 let last = 0;
@@ -27,13 +27,13 @@ lines(process.stdin, (message) => {
   }
   if (method === "tools/list") return answer(id, { tools });
   const name = params?.name ?? "";
-  const child = childOf(name.slice(name.lastIndexOf("_") + 1));
+  const child = startChild(name.slice(name.lastIndexOf("_") + 1));
   message.id = ++last;
   asked.set(last, id);
   child.stdin?.write(`${JSON.stringify(message)}\n`);
 });
 
-function childOf(server: string): ChildProcess {
+function startChild(server: string): ChildProcess {
   let child = children.get(server);
   if (child) return child;
   const { command, args } = servers[server] ?? { command: "false", args: [] };

@@ -5,23 +5,23 @@ import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { Server } from "@modelcontextprotocol/server";
 import { StdioServerTransport } from "@modelcontextprotocol/server/stdio";
 
-interface Fleet {
+interface Servers {
   readonly servers: Readonly<Record<string, { readonly command: string; readonly args: string[] }>>;
   readonly tools: readonly { readonly name: string }[];
 }
 
-const { servers, tools } = JSON.parse(readFileSync(process.argv[2] ?? "", "utf8")) as Fleet;
+const { servers, tools } = JSON.parse(readFileSync(process.argv[2] ?? "", "utf8")) as Servers;
 const clients = new Map<string, Promise<Client>>();
 const server = new Server({ name: "sdk relay", version: "1" }, { capabilities: { tools: {} } });
 server.setRequestHandler("tools/list", () => ({ tools }) as never);
 server.setRequestHandler("tools/call", async ({ params }) => {
-  const client = await clientOf(params.name.slice(params.name.lastIndexOf("_") + 1));
+  const client = await openClient(params.name.slice(params.name.lastIndexOf("_") + 1));
   return client.callTool({ name: params.name, arguments: params.arguments ?? {} }) as never;
 });
 await server.connect(new StdioServerTransport());
 process.stdin.on("end", () => process.exit());
 
-function clientOf(name: string): Promise<Client> {
+function openClient(name: string): Promise<Client> {
   let client = clients.get(name);
   if (!client) {
     client = connect(name);

@@ -1,9 +1,9 @@
-// The same fifty tools by the SDK's server, as nearly every server has them.
+// Lists the fifty tools with the SDK's server, as nearly every server does.
 import { Server } from "@modelcontextprotocol/server";
 import { StdioServerTransport } from "@modelcontextprotocol/server/stdio";
-import { toolsOf } from "./tools.ts";
+import { createTools } from "./tools.ts";
 
-const tools = toolsOf(process.argv[2] ?? "one");
+const tools = createTools(process.argv[2] ?? "one");
 const server = new Server({ name: "bench", version: "1" }, { capabilities: { tools: {} } });
 server.setRequestHandler("tools/list", () => ({ tools }) as never);
 server.setRequestHandler("tools/call", ({ params }) => ({

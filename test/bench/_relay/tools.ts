@@ -2,7 +2,7 @@ import type { ToolDefinition } from "../../../core/mod.ts";
 import { nouns, verbs } from "../_workspace-tools.ts";
 
 /** The fifty tools of a server, all of which answer with the text they are given. */
-export function toolsOf(server: string): ToolDefinition[] {
+export function createTools(server: string): ToolDefinition[] {
   return nouns.slice(0, 5).flatMap((noun) =>
     verbs.map((verb) => ({
       name: `${verb}_${noun}_${server}`,

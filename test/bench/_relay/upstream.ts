@@ -1,9 +1,9 @@
 // A server of fifty tools without any library, so that what is measured is the relay and not the server. Where
 // BENCH_TALLY names a file, it holds a line for every time that a server was asked for its tools.
 import { appendFileSync } from "node:fs";
-import { toolsOf } from "./tools.ts";
+import { createTools } from "./tools.ts";
 
-const tools = toolsOf(process.argv[2] ?? "one");
+const tools = createTools(process.argv[2] ?? "one");
 let rest = "";
 process.stdin.setEncoding("utf8").on("data", (chunk: string) => {
   const lines = (rest + chunk).split("\n");
@@ -19,12 +19,12 @@ interface Request {
 
 function receive({ id, method, params }: Request): void {
   if (id === undefined) return;
-  const result = resultOf(method, params);
+  const result = createResult(method, params);
   const error = { code: -32601, message: `There is no method ${method}.` };
   process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", id, ...(result ? { result } : { error }) })}\n`);
 }
 
-function resultOf(method: string, params: Request["params"]): object | undefined {
+function createResult(method: string, params: Request["params"]): object | undefined {
   switch (method) {
     case "initialize":
       return {

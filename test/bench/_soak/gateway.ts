@@ -1,8 +1,8 @@
-// The command itself, and beside it somebody who can be asked what it holds once all garbage is gone.
+// The command itself, with a listener that reports its memory after a garbage collection.
 import { pathToFileURL } from "node:url";
 import { fromRoot } from "../_root.ts";
 
-/** What a gateway holds, in bytes. */
+/** The memory of a gateway, in bytes. */
 export interface Held {
   readonly heap: number;
   readonly buffers: number;

@@ -3,11 +3,11 @@ import { text } from "node:stream/consumers";
 
 /** A client over HTTP. */
 export interface HttpAsk {
-  /** Asks in the manner of the newer era. */
+  /** Sends a request of the modern protocol. */
   ask(method: string, params: object, signal?: AbortSignal): Promise<unknown>;
-  /** Begins a session of the older era and asks in it; it is ended only by whoever remembers to. */
+  /** Begins a session of the legacy protocol and sends a request; the caller must end the session. */
   visit(method: string, params: object, leaves: boolean): Promise<unknown>;
-  /** Closes the connections that nothing is under way on. */
+  /** Closes idle connections. */
   rest(): void;
 }
 
@@ -38,7 +38,7 @@ export function httpAsk(url: string): HttpAsk {
         },
         signal,
       });
-      return resultIn(await text(response));
+      return parseResult(await text(response));
     },
     async visit(method, params, leaves) {
       const hello = await send({
@@ -52,13 +52,13 @@ export function httpAsk(url: string): HttpAsk {
           },
         },
       });
-      resultIn(await text(hello));
+      parseResult(await text(hello));
       const session = hello.headers["mcp-session-id"];
       const headers = {
         "mcp-protocol-version": "2025-11-25",
         ...(typeof session === "string" && { "mcp-session-id": session }),
       };
-      const result = resultIn(await text(await send({ body: { id: 2, method, params }, headers })));
+      const result = parseResult(await text(await send({ body: { id: 2, method, params }, headers })));
       if (!leaves && session !== undefined) (await send({ headers, verb: "DELETE" })).resume();
       return result;
     },
@@ -91,7 +91,7 @@ export function httpAsk(url: string): HttpAsk {
 }
 
 /** The result in a reply, which is one message or a stream of events of which the last one is the answer. */
-function resultIn(body: string): unknown {
+function parseResult(body: string): unknown {
   const data = body.startsWith("{")
     ? body
     : body

@@ -1,17 +1,17 @@
 import type { Subject } from "./subject.ts";
 
 /** The servers that nothing happens to, and those that everything happens to. */
-export interface Fleet {
+export interface ServerNames {
   readonly steady: readonly string[];
   readonly shaky: readonly string[];
   /** Ends the process of a server without warning. */
   kill(server: string): void;
 }
 
-/** What has been asked for so far, and how it went. */
+/** The requests so far, and their outcomes. */
 export interface Tally {
   readonly done: Map<string, number>;
-  /** What must not be: a call that got no answer, or another's. */
+  /** Forbidden outcomes: a call that got no answer, or another's. */
   readonly wrong: string[];
 }
 
@@ -20,7 +20,7 @@ interface Act {
   readonly name: string;
   /** Of a thousand. */
   readonly share: number;
-  run(subject: Subject, fleet: Fleet, random: () => number): Promise<void>;
+  run(subject: Subject, servers: ServerNames, random: () => number): Promise<void>;
 }
 
 interface Answer {
@@ -29,8 +29,8 @@ interface Answer {
 }
 
 const words = ["say what I am told", "answer after a moment", "change something", "end the server"];
-/** More than any limit in the config of a run allows, and less than anybody would wait. */
-const PATIENCE_MS = 120_000;
+/** More than any limit in the config of a run. */
+const TIMEOUT_MS = 120_000;
 
 const acts: readonly Act[] = [
   { name: "search", share: 250, run: search },
@@ -51,17 +51,17 @@ const acts: readonly Act[] = [
 /** Asks on and on, as several callers at once would, until it is told to stop; resolves when all has been answered. */
 export async function load(
   subject: Subject,
-  fleet: Fleet,
+  servers: ServerNames,
   tally: Tally,
-  { callers, random, goOn }: { callers: number; random: () => number; goOn: () => boolean },
+  { callers, random, proceed }: { callers: number; random: () => number; proceed: () => boolean },
 ): Promise<void> {
   const caller = async (): Promise<void> => {
-    while (goOn()) {
-      const act = actOf(random() * 1_000);
+    while (proceed()) {
+      const act = pickAct(random() * 1_000);
       const name = `${subject.name}, ${act.name}`;
       tally.done.set(name, (tally.done.get(name) ?? 0) + 1);
       try {
-        await withPatience(act.run(subject, fleet, random));
+        await withTimeout(act.run(subject, servers, random));
       } catch (thrown) {
         tally.wrong.push(`${name}: ${thrown instanceof Error ? thrown.message : String(thrown)}`);
       }
@@ -72,7 +72,7 @@ export async function load(
   await Promise.all(Array.from({ length: callers }, caller));
 }
 
-function actOf(place: number): Act {
+function pickAct(place: number): Act {
   let rest = place;
   const found = acts.find(({ share }) => {
     rest -= share;
@@ -82,30 +82,30 @@ function actOf(place: number): Act {
 }
 const echoAct: Act = { name: "call", share: 0, run: echo };
 
-async function search(subject: Subject, _fleet: Fleet, random: () => number): Promise<void> {
+async function search(subject: Subject, _servers: ServerNames, random: () => number): Promise<void> {
   const answer = await call(subject, "search_tools", { query: pick(words, random) });
-  if (answer.isError) throw new Error(`A search failed: ${textOf(answer)}`);
+  if (answer.isError) throw new Error(`A search failed: ${readText(answer)}`);
 }
 
-async function details(subject: Subject, { steady }: Fleet, random: () => number): Promise<void> {
+async function details(subject: Subject, { steady }: ServerNames, random: () => number): Promise<void> {
   const answer = await call(subject, "get_tool_details", { server: pick(steady, random), tool: "echo" });
-  if (answer.isError) throw new Error(`Details failed: ${textOf(answer)}`);
+  if (answer.isError) throw new Error(`Details failed: ${readText(answer)}`);
 }
 
 /** Every caller must get its own answer. */
-async function echo(subject: Subject, { steady }: Fleet, random: () => number): Promise<void> {
+async function echo(subject: Subject, { steady }: ServerNames, random: () => number): Promise<void> {
   const text = `${random()} `.repeat(1 + random() * 100);
   const answer = await execute(subject, pick(steady, random), "echo", { text });
-  if (answer.isError || textOf(answer) !== text)
-    throw new Error(`Another answer came: ${textOf(answer).slice(0, 200)}`);
+  if (answer.isError || readText(answer) !== text)
+    throw new Error(`Another answer came: ${readText(answer).slice(0, 200)}`);
 }
 
 /** Whatever comes of it, something must. */
-async function killed(subject: Subject, fleet: Fleet, random: () => number): Promise<void> {
-  const server = pick(fleet.shaky, random);
+async function killed(subject: Subject, servers: ServerNames, random: () => number): Promise<void> {
+  const server = pick(servers.shaky, random);
   const answer = execute(subject, server, "pause", {});
   await sleep(random() * 50);
-  fleet.kill(server);
+  servers.kill(server);
   await answer;
 }
 
@@ -116,13 +116,13 @@ function fails(tool: string, args: object = {}): Act["run"] {
   };
 }
 
-/** A result that is too large to be shown, and is kept; a server that is just then down has none. */
-async function huge(subject: Subject, { shaky }: Fleet, random: () => number): Promise<void> {
+/** Requests a result that is too large to be returned, and is kept; a server that is down then has none. */
+async function huge(subject: Subject, { shaky }: ServerNames, random: () => number): Promise<void> {
   const answer = await execute(subject, pick(shaky, random), "huge", { bytes: 900_000 });
-  if (JSON.stringify(answer).length > 120_000) throw new Error("A huge result was shown as it is.");
+  if (JSON.stringify(answer).length > 120_000) throw new Error("A huge result was returned whole.");
 }
 
-async function cancelled(subject: Subject, { shaky }: Fleet, random: () => number): Promise<void> {
+async function cancelled(subject: Subject, { shaky }: ServerNames, random: () => number): Promise<void> {
   const told = new AbortController();
   const tool = random() < 0.5 ? "never" : "change";
   const answer = execute(subject, pick(shaky, random), tool, {}, told.signal).catch(() => {});
@@ -131,12 +131,12 @@ async function cancelled(subject: Subject, { shaky }: Fleet, random: () => numbe
   await answer;
 }
 
-/** A client of the older era that goes without ending its session. */
-async function left(subject: Subject, { steady }: Fleet, random: () => number): Promise<void> {
+/** A legacy client that leaves without ending its session. */
+async function left(subject: Subject, { steady }: ServerNames, random: () => number): Promise<void> {
   const params = executing(pick(steady, random), "echo", { text: "hello" });
   const answer = (await (subject.visit?.("tools/call", params, random() < 0.5) ??
     subject.ask("tools/call", params))) as Answer;
-  if (textOf(answer) !== "hello") throw new Error(`Another answer came: ${textOf(answer)}`);
+  if (readText(answer) !== "hello") throw new Error(`Another answer came: ${readText(answer)}`);
 }
 
 function execute(
@@ -158,7 +158,7 @@ async function call(subject: Subject, name: string, args: object, signal?: Abort
   return (await subject.ask("tools/call", { name, arguments: args }, signal)) as Answer;
 }
 
-function textOf({ content = [] }: Answer): string {
+function readText({ content = [] }: Answer): string {
   return content.map(({ text = "" }) => text).join("");
 }
 
@@ -166,10 +166,10 @@ function pick<T>(from: readonly T[], random: () => number): T {
   return from[Math.floor(random() * from.length)] as T;
 }
 
-async function withPatience(work: Promise<void>): Promise<void> {
+async function withTimeout(work: Promise<void>): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error("No answer came.")), PATIENCE_MS);
+    timer = setTimeout(() => reject(new Error("No answer came.")), TIMEOUT_MS);
   });
   await Promise.race([work, late]).finally(() => clearTimeout(timer));
 }

@@ -11,43 +11,43 @@ export interface Running {
 }
 
 /** Every process that has this word in its command. */
-export function processesOf(word: string): Running[] {
+export function listProcesses(word: string): Running[] {
   return pids().flatMap((pid) => {
     const words = read(`/proc/${pid}/cmdline`).split("\0").filter(Boolean);
-    return words.includes(word) ? runningOf(pid, words.at(-1) ?? "") : [];
+    return words.includes(word) ? readProcess(pid, words.at(-1) ?? "") : [];
   });
 }
 
 /** The processes that a process has started. A dead one has no command any more, so they are told by their parent. */
-export function childrenOf(parent: number): Running[] {
+export function listChildren(parent: number): Running[] {
   return pids()
-    .flatMap((pid) => runningOf(pid, ""))
+    .flatMap((pid) => readProcess(pid, ""))
     .filter((running) => running.parent === parent);
 }
 
 /** How many files, sockets and pipes a process has open. */
-export function descriptorsOf(pid: number): number {
+export function countDescriptors(pid: number): number {
   return readdirSync(`/proc/${pid}/fd`).length;
 }
 
 /** The memory of a process in bytes, as the system counts it. */
-export function residentOf(pid: number): number {
+export function readResident(pid: number): number {
   return Number(/VmRSS:\s+(\d+)/.exec(read(`/proc/${pid}/status`))?.[1] ?? Number.NaN) * 1024;
 }
 
 /** CPU seconds of a process so far. */
-export function cpuSecondsOf(pid: number): number {
-  const fields = fieldsOf(pid);
+export function readCpuSeconds(pid: number): number {
+  const fields = readFields(pid);
   return (Number(fields[11]) + Number(fields[12])) / 100;
 }
 
-function runningOf(pid: number, name: string): Running[] {
-  const [state, parent] = fieldsOf(pid);
+function readProcess(pid: number, name: string): Running[] {
+  const [state, parent] = readFields(pid);
   return state === undefined ? [] : [{ pid, parent: Number(parent), name, isDead: state === "Z" }];
 }
 
-/** What comes after the name, which may hold anything. */
-function fieldsOf(pid: number): string[] {
+/** Reads the fields after the name, which may hold any characters. */
+function readFields(pid: number): string[] {
   const text = read(`/proc/${pid}/stat`);
   return text === "" ? [] : text.slice(text.lastIndexOf(") ") + 2).split(" ");
 }

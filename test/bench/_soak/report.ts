@@ -1,6 +1,6 @@
 import type { Trend } from "./verdict.ts";
 
-/** What came of a run. */
+/** The outcome of a run. */
 export interface Report {
   readonly seconds: number;
   /** How often what was done, by the gateway and the act. */
@@ -25,13 +25,16 @@ export function shownReport({ seconds, done, gateways, faults }: Report): string
     `${calls} calls in ${seconds.toFixed(0)} s, ${bad} of them with a fault (${((100 * bad) / calls).toFixed(1)} %).`,
     table(
       ["what was done", ...gateways.map(({ name }) => name)],
-      actsOf(counts).map((act) => [act, ...gateways.map(({ name }) => String(done[`${name}, ${act}`] ?? 0))]),
+      listActs(counts).map((act) => [
+        act,
+        ...gateways.map(({ name }) => String(done[`${name}, ${act}`] ?? 0)),
+      ]),
     ),
     ...gateways.map(({ name, trends, cpuMsACall }) =>
       [
         `${name} (${cpuMsACall.toFixed(1)} ms of CPU a call)\n`,
         table(
-          ["held while nothing is under way", "after warm-up", "at the end", "growth", "allowed", "an hour"],
+          ["held while no call is pending", "after warm-up", "at the end", "growth", "allowed", "an hour"],
           trends.map((trend) => [
             `${trend.isFine ? "" : "GREW: "}${trend.name}`,
             ...[trend.first, trend.last, trend.growth, trend.allowed, trend.perHour].map((value) =>
@@ -47,7 +50,7 @@ export function shownReport({ seconds, done, gateways, faults }: Report): string
 }
 
 /** Why the trends of a gateway are not passed. */
-export function growthOf(name: string, trends: readonly Trend[]): string[] {
+export function describeGrowth(name: string, trends: readonly Trend[]): string[] {
   return trends
     .filter(({ isFine }) => !isFine)
     .map(
@@ -56,7 +59,7 @@ export function growthOf(name: string, trends: readonly Trend[]): string[] {
     );
 }
 
-function actsOf(counts: readonly [string, number][]): string[] {
+function listActs(counts: readonly [string, number][]): string[] {
   return [...new Set(counts.map(([name]) => name.slice(name.indexOf(", ") + 2)))].toSorted();
 }
 

@@ -2,11 +2,11 @@ import { randomUUID } from "node:crypto";
 import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type Fleet, load, type Tally } from "./load.ts";
-import { processesOf, type Running } from "./processes.ts";
-import { growthOf, type Report } from "./report.ts";
+import { load, type ServerNames, type Tally } from "./load.ts";
+import { listProcesses, type Running } from "./processes.ts";
+import { describeGrowth, type Report } from "./report.ts";
 import { httpSubject, type Subject, stdioSubject } from "./subject.ts";
-import { type Bound, type Sample, trendsOf } from "./verdict.ts";
+import { type Bound, findTrends, type Sample } from "./verdict.ts";
 
 /** How long, and by which dice. */
 export interface RunOptions {
@@ -30,7 +30,7 @@ const bounds: readonly Bound[] = [
   { name: "heap, MB", allowed: 6, share: 0.1 },
   // On a busy machine, one of the answers that are too large may still be on its way: 10 MB of it are kept at most.
   { name: "buffers, MB", allowed: 12 },
-  // What is kept for later is the engine's own decision, so this tells only of what is large.
+  // The engine decides how much garbage it keeps, so only large growth counts.
   { name: "resident memory, MB", allowed: 60, share: 0.3 },
   { name: "descriptors of its own", allowed: 4 },
   { name: "child processes", allowed: SERVERS.length },
@@ -41,15 +41,15 @@ const bounds: readonly Bound[] = [
 /** Runs the load on a gateway over HTTP and one over standard input and output, and looks at them in every pause. */
 export async function run({ home, seconds, seed }: RunOptions): Promise<Report> {
   const word = `soak-${randomUUID()}`;
-  const args = ["--config", await configIn(home, word)];
+  const args = ["--config", await writeConfig(home, word)];
   const folder = join(home, "home");
   const env = { ...process.env, TOOLPIPE_HOME: folder };
   const subjects: Subject[] = [];
   const tally: Tally = { done: new Map(), wrong: [] };
   const samples = new Map<string, Sample[]>();
   const faults: string[] = [];
-  const random = randomOf(seed);
-  const fleet: Fleet = { steady: STEADY, shaky: SHAKY, kill: (server) => killServer(word, server) };
+  const random = createRandom(seed);
+  const servers: ServerNames = { steady: STEADY, shaky: SHAKY, kill: (server) => killServer(word, server) };
   const rounds = Math.min(MOST_SAMPLES, Math.max(LEAST_SAMPLES, Math.round(seconds / 2)));
   const began = performance.now();
   const elapsed = (): number => (performance.now() - began) / 1_000;
@@ -59,9 +59,9 @@ export async function run({ home, seconds, seed }: RunOptions): Promise<Report> 
     await Promise.all(subjects.map(untilListed));
     for (let round = 0; round < rounds; round++) {
       const until = performance.now() + (seconds * 1_000) / rounds;
-      const goOn = (): boolean => performance.now() < until;
+      const proceed = (): boolean => performance.now() < until;
       await Promise.all(
-        subjects.map((subject) => load(subject, fleet, tally, { callers: CALLERS, random, goOn })),
+        subjects.map((subject) => load(subject, servers, tally, { callers: CALLERS, random, proceed })),
       );
       const files = (await readdir(folder, { recursive: true })).length;
       for (const subject of subjects) {
@@ -76,36 +76,36 @@ export async function run({ home, seconds, seed }: RunOptions): Promise<Report> 
   } finally {
     faults.push(...(await endAll(subjects)));
   }
-  for (const { name, pid } of await leftOver(word)) {
+  for (const { name, pid } of await listLeftovers(word)) {
     faults.push(`${name} runs on after its gateway has ended`);
     end(pid);
   }
   const gateways = subjects.map(({ name }) => ({
     name,
-    trends: trendsOf(samples.get(name) ?? [], bounds),
-    cpuMsACall: ((cpu.get(name) ?? Number.NaN) * 1_000) / callsOf(tally, name),
+    trends: findTrends(samples.get(name) ?? [], bounds),
+    cpuMsACall: ((cpu.get(name) ?? Number.NaN) * 1_000) / countCalls(tally, name),
   }));
   return {
     seconds: elapsed(),
     done: Object.fromEntries(tally.done),
     gateways,
     faults: [
-      ...gateways.flatMap(({ name, trends }) => growthOf(name, trends)),
+      ...gateways.flatMap(({ name, trends }) => describeGrowth(name, trends)),
       ...new Set(faults),
       ...tally.wrong.slice(0, WRONG_SHOWN),
     ],
   };
 }
 
-async function configIn(home: string, word: string): Promise<string> {
+async function writeConfig(home: string, word: string): Promise<string> {
   const file = join(home, "toolpipe.config.json");
   const own = "Deno" in globalThis ? ["run", "-A", upstream] : [upstream];
-  const serverOf = (name: string): object => ({ command: process.execPath, args: [...own, word, name] });
+  const createServer = (name: string): object => ({ command: process.execPath, args: [...own, word, name] });
   const config = {
     preset: "anygpt",
-    mcpServers: Object.fromEntries(SERVERS.map((name) => [name, serverOf(name)])),
+    mcpServers: Object.fromEntries(SERVERS.map((name) => [name, createServer(name)])),
     options: {
-      timeout: { ms: 60_000, tools: limitsOf({ never: 300, change: 1_000 }) },
+      timeout: { ms: 60_000, tools: createLimits({ never: 300, change: 1_000 }) },
       // Small enough to be full when the warm-up is over.
       results: { maxKeptBytes: 3_000_000 },
       upstreams: { idleMs: 1_500 },
@@ -118,7 +118,7 @@ async function configIn(home: string, word: string): Promise<string> {
 }
 
 /** How long tools of the servers that everything happens to may take. */
-function limitsOf(tools: Readonly<Record<string, number>>): Record<string, number> {
+function createLimits(tools: Readonly<Record<string, number>>): Record<string, number> {
   return Object.fromEntries(
     SHAKY.flatMap((server) => Object.entries(tools).map(([tool, ms]) => [`${server}:${tool}`, ms])),
   );
@@ -139,7 +139,7 @@ async function untilListed(subject: Subject): Promise<void> {
 }
 
 function killServer(word: string, server: string): void {
-  for (const { pid, name } of processesOf(word)) if (name === server) end(pid);
+  for (const { pid, name } of listProcesses(word)) if (name === server) end(pid);
 }
 
 /** It may have ended by itself meanwhile. */
@@ -154,7 +154,7 @@ function end(pid: number): void {
 /** Servers whose gateway is not their parent any more. */
 function strays(word: string, subjects: readonly Subject[]): string[] {
   const parents = new Set(subjects.map(({ pid }) => pid));
-  return processesOf(word)
+  return listProcesses(word)
     .filter(({ parent }) => !parents.has(parent))
     .map(({ name }) => `${name} runs on without the gateway that started it`);
 }
@@ -166,18 +166,18 @@ async function endAll(subjects: readonly Subject[]): Promise<string[]> {
   );
 }
 
-/** What is still there once the system has had the time to clear away what has ended. */
-async function leftOver(word: string): Promise<Running[]> {
-  for (let tries = 0; tries < 20 && processesOf(word).length > 0; tries++) await sleep(50);
-  return processesOf(word);
+/** Returns processes that are left after the system had time to reap ended ones. */
+async function listLeftovers(word: string): Promise<Running[]> {
+  for (let tries = 0; tries < 20 && listProcesses(word).length > 0; tries++) await sleep(50);
+  return listProcesses(word);
 }
 
-function callsOf({ done }: Tally, subject: string): number {
+function countCalls({ done }: Tally, subject: string): number {
   return [...done].reduce((sum, [name, count]) => (name.startsWith(`${subject}, `) ? sum + count : sum), 0);
 }
 
-/** The same dice for the same seed. */
-function randomOf(seed: number): () => number {
+/** Returns a deterministic random generator. */
+function createRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;

@@ -4,7 +4,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import type { Held } from "./gateway.ts";
 import { type HttpAsk, httpAsk } from "./http-ask.ts";
-import { childrenOf, cpuSecondsOf, descriptorsOf, residentOf } from "./processes.ts";
+import { countDescriptors, listChildren, readCpuSeconds, readResident } from "./processes.ts";
 import { stdioAsk } from "./stdio-ask.ts";
 
 /** A gateway that a run is about. */
@@ -13,9 +13,9 @@ export interface Subject {
   readonly pid: number;
   /** Sends a request and resolves with its result. Rejects where there is none, or the signal takes it back. */
   ask(method: string, params: object, signal?: AbortSignal): Promise<unknown>;
-  /** What only HTTP has: sessions, which a client may leave without a word. */
+  /** Sessions, which only HTTP has, and which a client may abandon. */
   readonly visit?: HttpAsk["visit"];
-  /** What it holds and has open, once garbage is gone. */
+  /** Counts memory and open handles after a garbage collection. */
   count(): Promise<Readonly<Record<string, number>>>;
   cpuSeconds(): number;
   /** Ends it as its users do, and resolves with its exit code. */
@@ -23,7 +23,7 @@ export interface Subject {
 }
 
 const gateway = fileURLToPath(new URL(`./gateway${import.meta.url.slice(-3)}`, import.meta.url));
-/** What a gateway has open for each of its servers: input, output, errors, and on Deno the process itself. */
+/** Open handles of a gateway per server: input, output, errors, and on Deno the process itself. */
 const PIPES = "Deno" in globalThis ? 4 : 3;
 const END_MS = 60_000;
 
@@ -37,9 +37,9 @@ export async function stdioSubject(args: readonly string[], env: NodeJS.ProcessE
     clientInfo: { name: "soak", version: "1" },
   });
   return {
-    ...subjectOf("stdio", child),
+    ...createSubject("stdio", child),
     ask,
-    end: () => endOf(child, () => child.stdin?.end()),
+    end: () => endChild(child, () => child.stdin?.end()),
   };
 }
 
@@ -58,7 +58,7 @@ export async function httpSubject(args: readonly string[], env: NodeJS.ProcessEn
     child.once("exit", () => reject(new Error(`The gateway did not start: ${lines.join("\n")}`)));
   });
   const { ask, visit, rest } = httpAsk(url);
-  const subject = subjectOf("http", child);
+  const subject = createSubject("http", child);
   return {
     ...subject,
     ask,
@@ -68,7 +68,7 @@ export async function httpSubject(args: readonly string[], env: NodeJS.ProcessEn
       return subject.count();
     },
     // Deno takes a child that was sent a signal by its own method for one that died of it.
-    end: () => endOf(child, () => process.kill(subject.pid, "SIGTERM")),
+    end: () => endChild(child, () => process.kill(subject.pid, "SIGTERM")),
   };
 }
 
@@ -78,7 +78,7 @@ function start(args: readonly string[], env: NodeJS.ProcessEnv): ChildProcess {
   return spawn(process.execPath, [...own, ...args], { env, stdio: ["pipe", "pipe", "pipe", "ipc"] });
 }
 
-function subjectOf(
+function createSubject(
   name: string,
   child: ChildProcess,
 ): Pick<Subject, "name" | "pid" | "count" | "cpuSeconds"> {
@@ -87,18 +87,18 @@ function subjectOf(
   return {
     name,
     pid,
-    cpuSeconds: () => cpuSecondsOf(pid),
+    cpuSeconds: () => readCpuSeconds(pid),
     async count() {
-      const descriptors = await settled(() => descriptorsOf(pid) - PIPES * livingChildren(pid));
-      const dead = await settled(() => childrenOf(pid).filter(({ isDead }) => isDead).length);
+      const descriptors = await settled(() => countDescriptors(pid) - PIPES * livingChildren(pid));
+      const dead = await settled(() => listChildren(pid).filter(({ isDead }) => isDead).length);
       child.send("count");
       const [{ heap, buffers }] = (await once(child, "message")) as [Held];
       return {
         "heap, MB": heap / 1e6,
         "buffers, MB": buffers / 1e6,
-        "resident memory, MB": residentOf(pid) / 1e6,
+        "resident memory, MB": readResident(pid) / 1e6,
         "descriptors of its own": descriptors,
-        "child processes": childrenOf(pid).length,
+        "child processes": listChildren(pid).length,
         "dead children": dead,
       };
     },
@@ -106,7 +106,7 @@ function subjectOf(
 }
 
 function livingChildren(pid: number): number {
-  return childrenOf(pid).filter(({ isDead }) => !isDead).length;
+  return listChildren(pid).filter(({ isDead }) => !isDead).length;
 }
 
 /** A number that has stopped falling: sockets take a moment to close, and processes to be seen off. */
@@ -121,7 +121,7 @@ async function settled(read: () => number): Promise<number> {
   return least;
 }
 
-async function endOf(child: ChildProcess, tell: () => void): Promise<number | null> {
+async function endChild(child: ChildProcess, tell: () => void): Promise<number | null> {
   if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
   const exit = once(child, "exit");
   const timer = setTimeout(() => child.kill("SIGKILL"), END_MS);

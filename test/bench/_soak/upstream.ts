@@ -11,7 +11,7 @@ const tools = [
   },
   { name: "pause", description: "Answers after a moment", inputSchema: object, annotations: reads },
   { name: "never", description: "Never answers", inputSchema: object, annotations: reads },
-  { name: "change", description: "Changes something, and never says so", inputSchema: object },
+  { name: "change", description: "Changes something, and never notifies", inputSchema: object },
   { name: "fail", description: "Answers that it did not work", inputSchema: object },
   { name: "refuse", description: "Answers with an error of the protocol", inputSchema: object },
   {
@@ -55,15 +55,15 @@ function receive({ id, method, params = {} }: Request): void {
 
 function call(id: number | string, { name: tool, arguments: args = {} }: Params): void {
   const { text = "", bytes = 0 } = args;
-  if (tool === "echo") answer(id, textOf(text));
-  else if (tool === "pause") setTimeout(() => answer(id, textOf("a moment later")), 100);
-  else if (tool === "fail") answer(id, { ...textOf("It did not work."), isError: true });
+  if (tool === "echo") answer(id, createText(text));
+  else if (tool === "pause") setTimeout(() => answer(id, createText("a moment later")), 100);
+  else if (tool === "fail") answer(id, { ...createText("It did not work."), isError: true });
   else if (tool === "refuse") send({ id, error: { code: -32000, message: "No." } });
-  else if (tool === "huge") answer(id, textOf("0123456789 abcdef\n".repeat(bytes / 18)));
+  else if (tool === "huge") answer(id, createText("0123456789 abcdef\n".repeat(bytes / 18)));
   else if (tool === "crash") process.exit(3);
 }
 
-function textOf(text: string): object {
+function createText(text: string): object {
   return { content: [{ type: "text", text }] };
 }
 

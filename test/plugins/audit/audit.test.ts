@@ -159,7 +159,7 @@ describe("a record", () => {
     expect(records[0]).toMatchObject({ outcome: "CANCELLED" });
   });
 
-  test("names who answered in place of the tool", async () => {
+  test("names the plugin that answered instead of the tool", async () => {
     const records = await recorded((gateway) => gateway.run({ tool: "box:echo", args: { cached: true } }));
     expect(records).toMatchObject([{ event: "outcome", outcome: "ok", via: "cache" }]);
   });
@@ -222,7 +222,7 @@ describe("the option", () => {
   });
 });
 
-test("the sink is closed with the gateway, after the record of a call that was still on its way", async () => {
+test("the sink is closed with the gateway, after the record of a call that was still pending", async () => {
   const events: string[] = [];
   const sink = {
     write: async () => void events.push("write"),

@@ -26,9 +26,10 @@ import {
   textResult,
 } from "../../../core/mod.ts";
 import { createPolicy, type RiskLevel } from "../../../core/services/policy.ts";
+import { listAuditFiles } from "../../../plugins/audit/audit-files.ts";
 import { audit, fileSink, verifyAudit } from "../../../plugins/audit/mod.ts";
-import { auditFiles } from "../../../plugins/audit/read.ts";
 import { record } from "../../contracts/audit-sink.ts";
+import { openGateway } from "../../support/open-gateway.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const onLinux = process.platform === "linux";
@@ -42,13 +43,13 @@ interface Line {
   readonly chain: string;
 }
 
-async function linesOf(file: string): Promise<Line[]> {
+async function readLines(file: string): Promise<Line[]> {
   const text = await readFile(file, "utf8").catch(() => "");
   return text.split("\n").flatMap((line) => (line === "" ? [] : [JSON.parse(line)]));
 }
 
-async function faultOf(file: string) {
-  const [verified] = await verifyAudit([file], await auditFiles(join(file, "..")));
+async function findFault(file: string) {
+  const [verified] = await verifyAudit([file], await listAuditFiles(join(file, "..")));
   return verified?.fault;
 }
 
@@ -78,19 +79,18 @@ async function guarded(file: string) {
   };
   const errors: GatewayError[] = [];
   const listener: Plugin = { name: "listener", setup: () => ({ error: (error) => void errors.push(error) }) };
-  const gateway = await createGateway({ plugins: [audit({ file }), guard, listener, tools] });
-  onTestFinished(() => gateway.close());
-  return { gateway, ran, errors, run: (name: string) => outcomeOf(gateway, name) };
+  const gateway = await openGateway({ plugins: [audit({ file }), guard, listener, tools] });
+  return { gateway, ran, errors, run: (name: string) => runTool(gateway, name) };
 }
 
-async function outcomeOf(gateway: Gateway, name: string): Promise<string> {
+async function runTool(gateway: Gateway, name: string): Promise<string> {
   const call = await gateway.run({ tool: `box:${name}` });
   return call.ok ? "ok" : call.error.code;
 }
 
 describe("fault 48: the audit cannot be written", () => {
   type Step = (folder: string) => Promise<void>;
-  const places: [what: string, spoil: Step, mend: Step][] = [
+  const places: [what: string, spoil: Step, repair: Step][] = [
     [
       "a place that cannot be written to",
       (folder) => writeFile(join(folder, "logs"), ""),
@@ -109,7 +109,7 @@ describe("fault 48: the audit cannot be written", () => {
 
   test.each(onLinux ? places : places.slice(0, 1))(
     "%s: what may do harm is not executed, the rest is, and it recovers without a restart",
-    async (_what, spoil, mend) => {
+    async (_what, spoil, repair) => {
       const folder = await temporaryFolder();
       const file = join(folder, "logs/audit.jsonl");
       await spoil(folder);
@@ -121,18 +121,18 @@ describe("fault 48: the audit cannot be written", () => {
       expect(ran).toEqual(["low", "medium"]);
       await expect.poll(() => errors.length).toBe(1);
 
-      await mend(folder);
+      await repair(folder);
       await expect.poll(() => run("high")).toBe("ok");
       expect(ran).toEqual(["low", "medium", "high"]);
-      const lines = await linesOf(file);
+      const lines = await readLines(file);
       expect(lines[0]).toMatchObject({ event: "note", outcome: "records_lost" });
       expect(lines[0]?.count).toBeGreaterThanOrEqual(6);
       expect(lines.slice(-2)).toMatchObject([{ outcome: "pending" }, { outcome: "ok" }]);
-      expect(await faultOf(file)).toBeUndefined();
+      expect(await findFault(file)).toBeUndefined();
     },
   );
 
-  test("the refusal says what to do, and that nothing was sent", async () => {
+  test("the refusal names the fix, and that nothing was sent", async () => {
     const folder = await temporaryFolder({ logs: "" });
     const { gateway } = await guarded(join(folder, "logs/audit.jsonl"));
     const call = await gateway.run({ tool: "box:high" });
@@ -144,17 +144,17 @@ describe("fault 48: the audit cannot be written", () => {
     });
   });
 
-  test("without a guard nobody is held up", async () => {
+  test("does not delay calls without a guard", async () => {
     const folder = await temporaryFolder({ logs: "" });
     const tool = { name: "any", inputSchema: { type: "object" }, run: () => textResult("done") };
     const gateway = await createGateway({
       plugins: [audit({ file: join(folder, "logs/a") }), localTools("box", { id: "box" }, [tool])],
     });
-    expect(await outcomeOf(gateway, "any")).toBe("ok");
+    expect(await runTool(gateway, "any")).toBe("ok");
     await gateway.close();
   });
 
-  test("what may do harm begins only once its intent is on the disk", async () => {
+  test("a call with side effects begins only once its intent is on the disk", async () => {
     const folder = await temporaryFolder();
     const file = join(folder, "audit.jsonl");
     let found: Line[] = [];
@@ -162,7 +162,7 @@ describe("fault 48: the audit cannot be written", () => {
       name: "pay",
       inputSchema: { type: "object" },
       async run() {
-        found = await linesOf(file);
+        found = await readLines(file);
         return textResult("paid");
       },
     };
@@ -179,8 +179,8 @@ describe("fault 48: the audit cannot be written", () => {
     });
     const call = await gateway.run({ tool: "box:pay" });
     expect(found).toMatchObject([{ event: "intent", request_id: call.id }]);
-    // And its outcome before whoever called is told.
-    expect(await linesOf(file)).toMatchObject([{ event: "intent" }, { event: "outcome", outcome: "ok" }]);
+    // And its outcome before the caller gets the result.
+    expect(await readLines(file)).toMatchObject([{ event: "intent" }, { event: "outcome", outcome: "ok" }]);
     await gateway.close();
   });
 
@@ -220,14 +220,14 @@ describe("fault 48: the audit cannot be written", () => {
         );
       }
       expect(written).toBeGreaterThan(20);
-      expect((await linesOf(file)).length).toBe(written);
+      expect((await readLines(file)).length).toBe(written);
       // Makes room by what a person would do: the file goes elsewhere.
       const elsewhere = join(await temporaryFolder(), "audit.jsonl.1");
       await copyFile(file, elsewhere);
       await truncate(file, 0);
       await sink.write(record("after"));
       await sink.close();
-      const lines = await linesOf(file);
+      const lines = await readLines(file);
       expect(lines.at(-2)).toMatchObject({ event: "note", outcome: "records_lost", count: 3 });
       expect(lines.at(-1)).toMatchObject({ request_id: "after", seq: written + 2 });
       const [verified] = await verifyAudit([file], [elsewhere]);
@@ -252,8 +252,8 @@ describe("fault 48: the audit cannot be written", () => {
       closeSync(Number(own));
       await sink.write(record(2));
       await sink.close();
-      expect((await linesOf(file)).map(({ request_id }) => request_id)).toEqual(["1", "2"]);
-      expect(await faultOf(file)).toBeUndefined();
+      expect((await readLines(file)).map(({ request_id }) => request_id)).toEqual(["1", "2"]);
+      expect(await findFault(file)).toBeUndefined();
     },
   );
 });
@@ -282,11 +282,11 @@ describe("fault 49: the process is killed as it writes", () => {
     const sink = fileSink(file);
     await sink.write(record("last"));
     await sink.close();
-    const lines = await linesOf(file);
+    const lines = await readLines(file);
     const ids = new Set(lines.map(({ request_id }) => request_id));
     expect(safe.length).toBeGreaterThan(100);
     expect(safe.filter((id) => !ids.has(id))).toEqual([]);
-    expect(await faultOf(file)).toBeUndefined();
+    expect(await findFault(file)).toBeUndefined();
     expect(new Set(lines.map(({ chain }) => chain)).size).toBe(9);
   });
 
@@ -310,7 +310,7 @@ describe("fault 49: the process is killed as it writes", () => {
         let kept = 0;
         for (let end = ends[0] ?? 0; end <= length && kept < 4; end += ends[kept] ?? 0) kept++;
         const torn = length - ends.slice(0, kept).reduce((sum, each) => sum + each, 0);
-        const lines = await linesOf(file);
+        const lines = await readLines(file);
         expect(lines.slice(0, kept).map(({ request_id }) => request_id)).toEqual(
           ["0", "1", "2", "3"].slice(0, kept),
         );
@@ -336,7 +336,7 @@ describe("fault 49: the process is killed as it writes", () => {
   });
 });
 
-describe("fault 50: somebody edits the records", () => {
+describe("fault 50: edited records", () => {
   async function written(count: number): Promise<{ file: string; lines: string[] }> {
     const file = join(await temporaryFolder(), "audit.jsonl");
     const sink = fileSink(file);
@@ -362,7 +362,7 @@ describe("fault 50: somebody edits the records", () => {
         async (index, field) => {
           const changed = { ...JSON.parse(lines[index] as string), [field]: "other" };
           await save(file, lines.with(index, JSON.stringify(changed)));
-          expect(await faultOf(file)).toMatchObject({ file, line: index + 1, seq: index + 1 });
+          expect(await findFault(file)).toMatchObject({ file, line: index + 1, seq: index + 1 });
         },
       ),
       { numRuns: 30 },
@@ -372,16 +372,16 @@ describe("fault 50: somebody edits the records", () => {
   test("a record that was changed and given its new hash is found by the one behind it", async () => {
     const { file, lines } = await written(5);
     const { hashRecord } = await import("../../../plugins/audit/chain.ts");
-    const changed = { ...JSON.parse(lines[1] as string), actor_id: "nobody" };
+    const changed = { ...JSON.parse(lines[1] as string), actor_id: "mallory" };
     await save(file, lines.with(1, JSON.stringify({ ...changed, hash: hashRecord(changed) })));
-    expect(await faultOf(file)).toMatchObject({ seq: 3, reason: "does not follow record 2 as it is now" });
+    expect(await findFault(file)).toMatchObject({ seq: 3, reason: "does not follow record 2 as it is now" });
   });
 
   test("a record that was removed is missed, but for the last ones", async () => {
     const { file, lines } = await written(6);
     for (let index = 0; index < 5; index++) {
       await save(file, lines.toSpliced(index, 1));
-      expect(await faultOf(file)).toMatchObject({ seq: index + 2, line: index + 1 });
+      expect(await findFault(file)).toMatchObject({ seq: index + 2, line: index + 1 });
     }
   });
 
@@ -390,16 +390,16 @@ describe("fault 50: somebody edits the records", () => {
     for (let index = 0; index < 5; index++) {
       const [a = "", b = ""] = lines.slice(index, index + 2);
       await save(file, lines.toSpliced(index, 2, b, a));
-      expect(await faultOf(file)).toMatchObject({ seq: index + 2 });
+      expect(await findFault(file)).toMatchObject({ seq: index + 2 });
     }
   });
 
   test("a line that was added, and one that is no record, are found", async () => {
     const { file, lines } = await written(3);
     await save(file, lines.toSpliced(1, 0, "{}"));
-    expect(await faultOf(file)).toEqual({ file, line: 2, reason: "has no place in a chain" });
+    expect(await findFault(file)).toEqual({ file, line: 2, reason: "has no place in a chain" });
     await save(file, lines.toSpliced(1, 0, "nonsense"));
-    expect(await faultOf(file)).toEqual({ file, line: 2, reason: "is not a record" });
+    expect(await findFault(file)).toEqual({ file, line: 2, reason: "is not a record" });
   });
 });
 
@@ -414,9 +414,9 @@ describe("fault 51: the file is rotated under us", () => {
       if (round < 4) await rotate(file, `${file}.${round}`);
     }
     await sink.close();
-    const files = await auditFiles(folder);
+    const files = await listAuditFiles(folder);
     const verified = await verifyAudit(files);
-    return { files, verified, lines: (await Promise.all(files.map(linesOf))).flat() };
+    return { files, verified, lines: (await Promise.all(files.map(readLines))).flat() };
   }
   const numbers = (lines: readonly Line[]): number[] =>
     [...new Set(lines.map(({ request_id }) => Number(request_id)))].toSorted((a, b) => a - b);

@@ -1,11 +1,12 @@
 import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
-import { createGateway, localTools, textResult } from "../../../core/mod.ts";
+import { expect, test } from "vitest";
+import { localTools, textResult } from "../../../core/mod.ts";
 import { requestMeta } from "../../../core/services/policy.ts";
 import { audit } from "../../../plugins/audit/mod.ts";
 import { guard } from "../../../plugins/guard/mod.ts";
 import { state } from "../../../plugins/state/mod.ts";
+import { openGateway } from "../../support/open-gateway.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 test("behind the guard a call is recorded once it may happen: a refusal and a replay are one record each, and a key is not used up by a call that could not be recorded", async () => {
@@ -20,7 +21,7 @@ test("behind the guard a call is recorded once it may happen: a refusal and a re
       return textResult("charged");
     },
   };
-  const gateway = await createGateway({
+  const gateway = await openGateway({
     plugins: [
       audit({ file }),
       state({ folder: join(folder, "state") }),
@@ -28,7 +29,6 @@ test("behind the guard a call is recorded once it may happen: a refusal and a re
       localTools("pay", { id: "pay" }, [tool]),
     ],
   });
-  onTestFinished(() => gateway.close());
   const run = async (key?: string): Promise<string> => {
     const meta = key === undefined ? {} : { [requestMeta.idempotencyKey]: key };
     const call = await gateway.run({ tool: "pay:send_payment", args: { amount: 5 }, meta });

@@ -6,10 +6,10 @@ import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createGateway, type Plugin } from "../../../core/mod.ts";
 import { type Auth, type AuthOptions, auth } from "../../../plugins/auth/mod.ts";
-import { failureOf } from "../../support/failure.ts";
+import { catchFailure } from "../../support/failure.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
-async function opened(options: AuthOptions): Promise<Auth> {
+async function openAuth(options: AuthOptions): Promise<Auth> {
   const gateway = await createGateway({ plugins: [auth(options)] });
   return gateway.services.auth as Auth;
 }
@@ -23,7 +23,7 @@ describe("tokens given out by hand", () => {
   ];
 
   test("name their owners, with their scopes", async () => {
-    const { authenticate } = await opened({ tokens });
+    const { authenticate } = await openAuth({ tokens });
     expect(await authenticate("Bearer tp_one")).toEqual({ id: "ann", scopes: ["tools:read"] });
     expect(await authenticate("bearer   tp_one")).toMatchObject({ id: "ann" });
   });
@@ -36,15 +36,15 @@ describe("tokens given out by hand", () => {
     [`Bearer ${"x".repeat(20_000)}`, "The token is not known here."],
     ["Bearer tp_other", "The token is not known here."],
     ["Bearer tp_two", "The token is not known here."],
-  ])("nobody is let in by %.40s", async (header, message) => {
-    const { authenticate } = await opened({ tokens });
-    const error = await failureOf(authenticate(header));
+  ])("refuses a request with %.40s", async (header, message) => {
+    const { authenticate } = await openAuth({ tokens });
+    const error = await catchFailure(authenticate(header));
     expect(error).toMatchObject({ code: "UNAUTHENTICATED", message });
   });
 
   test("everybody needs the scopes that are required", async () => {
-    const { authenticate } = await opened({ tokens, requiredScopes: ["tools:read", "tools:write"] });
-    expect(await failureOf(authenticate("Bearer tp_one"))).toMatchObject({
+    const { authenticate } = await openAuth({ tokens, requiredScopes: ["tools:read", "tools:write"] });
+    expect(await catchFailure(authenticate("Bearer tp_one"))).toMatchObject({
       code: "INSUFFICIENT_SCOPE",
       message: "The token lacks the scope tools:write.",
       data: { missing: ["tools:write"] },
@@ -86,8 +86,8 @@ describe("tokens of an issuer", () => {
   });
   afterAll(() => close());
 
-  test("name whoever they were made for, with the scopes however they are written", async () => {
-    const { authenticate } = await opened(options());
+  test("name the user they were made for, with the scopes in any notation", async () => {
+    const { authenticate } = await openAuth(options());
     expect(await authenticate(`Bearer ${await sign()}`)).toEqual({ id: "carol", scopes: ["a", "b"] });
     const list = await sign({ scope: undefined, scp: ["x", 1, "y"] });
     expect(await authenticate(`Bearer ${list}`)).toEqual({ id: "carol", scopes: ["x", "y"] });
@@ -95,9 +95,9 @@ describe("tokens of an issuer", () => {
   });
 
   test("extra: a token for another audience is 401, and says why without the token", async () => {
-    const { authenticate } = await opened(options());
+    const { authenticate } = await openAuth(options());
     const token = await sign({}, { audience: "https://other.example" });
-    const error = await failureOf(authenticate(`Bearer ${token}`));
+    const error = await catchFailure(authenticate(`Bearer ${token}`));
     expect(error).toMatchObject({
       code: "UNAUTHENTICATED",
       message: "The token does not count: it was made for another service.",
@@ -110,58 +110,58 @@ describe("tokens of an issuer", () => {
     [{ expires: "-5m" }, "it has expired"],
     [{ foreign: true }, "its signature is not right"],
   ])("do not count where %j", async (given, why) => {
-    const { authenticate } = await opened(options());
-    const error = await failureOf(authenticate(`Bearer ${await sign({}, given)}`));
+    const { authenticate } = await openAuth(options());
+    const error = await catchFailure(authenticate(`Bearer ${await sign({}, given)}`));
     expect(error).toMatchObject({ code: "UNAUTHENTICATED", message: `The token does not count: ${why}.` });
   });
 
   test("clocks may differ a little", async () => {
-    const { authenticate } = await opened(options());
+    const { authenticate } = await openAuth(options());
     expect(await authenticate(`Bearer ${await sign({}, { expires: "-10s" })}`)).toMatchObject({
       id: "carol",
     });
   });
 
   test("without a signature, or with one of a shared secret, they do not count", async () => {
-    const { authenticate } = await opened(options());
+    const { authenticate } = await openAuth(options());
     const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString("base64url");
     const claims = { sub: "eve", iss: issuer, aud: audience, exp: Date.now() };
     const unsigned = `${part({ alg: "none" })}.${part(claims)}.`;
-    expect((await failureOf(authenticate(`Bearer ${unsigned}`))).code).toBe("UNAUTHENTICATED");
+    expect((await catchFailure(authenticate(`Bearer ${unsigned}`))).code).toBe("UNAUTHENTICATED");
     const shared = await new SignJWT(claims)
       .setProtectedHeader({ alg: "HS256" })
       .sign(new TextEncoder().encode("a secret that is long enough for this"));
-    expect((await failureOf(authenticate(`Bearer ${shared}`))).code).toBe("UNAUTHENTICATED");
+    expect((await catchFailure(authenticate(`Bearer ${shared}`))).code).toBe("UNAUTHENTICATED");
   });
 
   test("never name the user of this machine, who may do everything", async () => {
-    const { authenticate } = await opened(options());
-    const error = await failureOf(authenticate(`Bearer ${await sign({ sub: "local" })}`));
+    const { authenticate } = await openAuth(options());
+    const error = await catchFailure(authenticate(`Bearer ${await sign({ sub: "local" })}`));
     expect(error).toMatchObject({
       code: "UNAUTHENTICATED",
       message: 'The token does not count: "local" is the name of the local user.',
     });
-    const own = await opened({ authenticators: [{ actorOf: () => ({ id: "local", scopes: [] }) }] });
-    expect((await failureOf(own.authenticate("Bearer x"))).code).toBe("UNAUTHENTICATED");
+    const own = await openAuth({ authenticators: [{ findActor: () => ({ id: "local", scopes: [] }) }] });
+    expect((await catchFailure(own.authenticate("Bearer x"))).code).toBe("UNAUTHENTICATED");
   });
 
-  test("of two issuers never name two people alike", async () => {
+  test("of two issuers never name two users alike", async () => {
     const [one] = options().jwt ?? [];
     if (!one) throw new Error("There is an issuer.");
     const other = { ...one, issuer: "https://other.example" };
-    expect(await failureOf(opened({ jwt: [one, other] }))).toMatchObject({
+    expect(await catchFailure(openAuth({ jwt: [one, other] }))).toMatchObject({
       code: "CONFIG_INVALID",
       message: `auth.jwt: the issuers "${issuer}" and "https://other.example" could give one name to two callers. Give one of them an "actorPrefix".`,
     });
-    const { authenticate } = await opened({ jwt: [one, { ...other, actorPrefix: "other/" }] });
+    const { authenticate } = await openAuth({ jwt: [one, { ...other, actorPrefix: "other/" }] });
     expect(await authenticate(`Bearer ${await sign()}`)).toMatchObject({ id: "carol" });
     const theirs = await sign({}, { issuer: "https://other.example" });
     expect(await authenticate(`Bearer ${theirs}`)).toMatchObject({ id: "other/carol" });
   });
 
   test("cannot be checked while the keys cannot be fetched, which is not the caller's fault", async () => {
-    const { authenticate } = await opened({ jwt: [{ issuer, audience, jwks: "http://127.0.0.1:1/jwks" }] });
-    expect((await failureOf(authenticate(`Bearer ${await sign()}`))).code).toBe("AUTH_UNAVAILABLE");
+    const { authenticate } = await openAuth({ jwt: [{ issuer, audience, jwks: "http://127.0.0.1:1/jwks" }] });
+    expect((await catchFailure(authenticate(`Bearer ${await sign()}`))).code).toBe("AUTH_UNAVAILABLE");
   });
 
   test("keys are not fetched in the open", async () => {
@@ -169,19 +169,19 @@ describe("tokens of an issuer", () => {
   });
 });
 
-test("without any option nobody needs a token, and one that names nobody is one", async () => {
+test("without options no token is required, and an empty list of tokens is an option", async () => {
   const gateway = await createGateway({ plugins: [auth()] });
   expect(gateway.services.auth).toBeUndefined();
   await gateway.close();
   for (const options of [{ tokens: [] }, { jwt: [] }, { requiredScopes: ["a"] }]) {
-    const { authenticate } = await opened(options);
-    expect((await failureOf(authenticate("Bearer x"))).code).toBe("UNAUTHENTICATED");
+    const { authenticate } = await openAuth(options);
+    expect((await catchFailure(authenticate("Bearer x"))).code).toBe("UNAUTHENTICATED");
   }
 });
 
-describe("what a client is told", () => {
+describe("the answer to a client", () => {
   test("leads it to the issuer", async () => {
-    const { metadata } = await opened({
+    const { metadata } = await openAuth({
       jwt: [{ issuer: "https://issuer.example", audience: "a", jwks: "https://issuer.example/jwks" }],
       requiredScopes: ["tools"],
     });
@@ -207,7 +207,7 @@ describe("an authenticator of one's own", () => {
   const module = `
     class Badges {
       known = { "badge-7": { id: "dora", scopes: ["tools:read"] } };
-      actorOf(token) { return this.known[token]; }
+      findActor(token) { return this.known[token]; }
     }
     export const badges = new Badges();`;
 
@@ -217,7 +217,7 @@ describe("an authenticator of one's own", () => {
       name: "door",
       setup: (gateway) =>
         gateway.register("authenticator", "door", {
-          actorOf: (token) => (token === "door-1" ? { id: "emil", scopes: [] } : undefined),
+          findActor: (token) => (token === "door-1" ? { id: "emil", scopes: [] } : undefined),
         }),
     };
     const gateway = await createGateway({
@@ -227,15 +227,15 @@ describe("an authenticator of one's own", () => {
     const { authenticate } = gateway.services.auth as Auth;
     expect(await authenticate("Bearer badge-7")).toEqual({ id: "dora", scopes: ["tools:read"] });
     expect(await authenticate("Bearer door-1")).toMatchObject({ id: "emil" });
-    expect((await failureOf(authenticate("Bearer badge-8"))).code).toBe("UNAUTHENTICATED");
+    expect((await catchFailure(authenticate("Bearer badge-8"))).code).toBe("UNAUTHENTICATED");
   });
 
   test("that is none is an error at the start", async () => {
     const folder = await temporaryFolder({ "badges.mjs": "export const badges = () => {};" });
     const configFile = join(folder, "toolpipe.config.json");
     const opening = createGateway({ plugins: [auth({ authenticators: ["./badges.mjs"] })], configFile });
-    expect((await failureOf(opening)).message).toBe(
-      'auth.authenticators: expected "./badges.mjs" to export an object with the method "actorOf".',
+    expect((await catchFailure(opening)).message).toBe(
+      'auth.authenticators: expected "./badges.mjs" to export an object with the method "findActor".',
     );
   });
 });

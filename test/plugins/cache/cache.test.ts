@@ -18,7 +18,7 @@ function neverTroubled(cause: unknown): void {
   throw cause;
 }
 
-/** A cache on files that remembers nothing itself, so that every answer comes from the disk. */
+/** Creates a cache on files without memory, so that every answer comes from the disk. */
 async function onDisk(folder: string): Promise<Cache> {
   return createCache({ storage: fileStorage(folder), onTrouble: neverTroubled });
 }
@@ -125,7 +125,7 @@ describe("files", () => {
     expect((await stat(join(folder, name))).mode & 0o777).toBe(0o600);
   });
 
-  test("what a process left that was killed while it wrote is removed in time, and no sooner", async () => {
+  test("removes temporary files of a killed process in time, and no sooner", async () => {
     const folder = await temporaryFolder({ "toolpipe-a.old.draft": "x", "toolpipe-a.new.draft": "x" });
     const hoursAgo = new Date(Date.now() - 2 * 3_600_000);
     await utimes(join(folder, "toolpipe-a.old.draft"), hoursAgo, hoursAgo);

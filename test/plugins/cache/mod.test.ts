@@ -5,19 +5,19 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createStorage } from "unstorage";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { createGateway, type Gateway, type GatewayError } from "../../../core/mod.ts";
+import type { Gateway, GatewayError } from "../../../core/mod.ts";
 import { type CacheOptions, cache } from "../../../plugins/cache/mod.ts";
-import { failureOf } from "../../support/failure.ts";
+import { catchFailure } from "../../support/failure.ts";
+import { openGateway } from "../../support/open-gateway.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
-async function open(options: CacheOptions): Promise<{ gateway: Gateway; errors: GatewayError[] }> {
+async function openCache(options: CacheOptions): Promise<{ gateway: Gateway; errors: GatewayError[] }> {
   const errors: GatewayError[] = [];
   const listener = {
     name: "listener",
     setup: () => ({ error: (error: GatewayError) => void errors.push(error) }),
   };
-  const gateway = await createGateway({ plugins: [cache(options), listener] });
-  onTestFinished(() => gateway.close());
+  const gateway = await openGateway({ plugins: [cache(options), listener] });
   return { gateway, errors };
 }
 
@@ -41,25 +41,25 @@ function mount(folder: string, options: string): void {
 describe("the plugin", () => {
   test("offers the cache, with how long lists are fresh: an hour by default", async () => {
     const folder = await temporaryFolder();
-    const { gateway } = await open({ folder });
+    const { gateway } = await openCache({ folder });
     expect(gateway.services.cache?.ttlMs).toBe(3_600_000);
     await gateway.services.cache?.set("k", 1, 1_000);
-    const next = await open({ folder, ttl: 1.5 });
+    const next = await openCache({ folder, ttl: 1.5 });
     expect(next.gateway.services.cache?.ttlMs).toBe(1_500);
     expect(await next.gateway.services.cache?.get("k")).toBe(1);
   });
 
   test("offers nothing where it is switched off, and touches no file", async () => {
     const folder = join(await temporaryFolder(), "cache");
-    const { gateway } = await open({ enabled: false, folder });
+    const { gateway } = await openCache({ enabled: false, folder });
     expect(gateway.services.cache).toBeUndefined();
     await expect(readdir(folder)).rejects.toMatchObject({ code: "ENOENT" });
   });
 
-  test("uses any storage in place of files", async () => {
+  test("uses any storage instead of files", async () => {
     const folder = await temporaryFolder();
     const storage = createStorage();
-    const { gateway } = await open({ storage, folder });
+    const { gateway } = await openCache({ storage, folder });
     await gateway.services.cache?.set("k", 1, 1_000);
     expect(await storage.getKeys()).toHaveLength(1);
     expect(await readdir(folder)).toEqual([]);
@@ -67,7 +67,7 @@ describe("the plugin", () => {
 
   describe("a storage by name or path", () => {
     const roundTrip = async (storage: CacheOptions["storage"]): Promise<void> => {
-      const { gateway, errors } = await open(storage === undefined ? {} : { storage });
+      const { gateway, errors } = await openCache(storage === undefined ? {} : { storage });
       const made = gateway.services.cache;
       await made?.set("k", { n: 1 }, 60_000);
       await made?.setBytes("b", Uint8Array.of(1, 2, 3), 60_000);
@@ -81,7 +81,7 @@ describe("the plugin", () => {
 
     test("is files in a folder", async () => {
       const folder = await temporaryFolder();
-      const { gateway } = await open({ storage: { type: "files", folder } });
+      const { gateway } = await openCache({ storage: { type: "files", folder } });
       await gateway.services.cache?.set("k", 1, 60_000);
       expect(await readdir(folder)).toHaveLength(1);
     });
@@ -116,7 +116,7 @@ describe("the plugin", () => {
     });
 
     test("that is not there ends the start", async () => {
-      await expect(open({ storage: "memroy" })).rejects.toThrow(
+      await expect(openCache({ storage: "memroy" })).rejects.toThrow(
         'There is no cacheStorage "memroy"; did you mean "memory"?',
       );
     });
@@ -126,15 +126,15 @@ describe("the plugin", () => {
     "refuses the option %o",
     async (options) => {
       const made = Promise.resolve().then(() => cache(options as CacheOptions));
-      expect((await failureOf(made)).code).toBe("PLUGIN_INVALID");
+      expect((await catchFailure(made)).code).toBe("PLUGIN_INVALID");
     },
   );
 });
 
 describe("fault 53: a folder that cannot be used", () => {
-  /** What must hold of every such folder: one warning that says where and why, and a cache that works. */
+  /** Checks an unusable folder: one warning with the path and the reason, and a cache that works. */
   async function worksInMemory(folder: string, code: RegExp, value: unknown = 1): Promise<void> {
-    const { gateway, errors } = await open({ folder });
+    const { gateway, errors } = await openCache({ folder });
     const made = gateway.services.cache;
     expect(await made?.get("k")).toBeUndefined();
     for (let round = 0; round < 3; round++) {
@@ -147,16 +147,16 @@ describe("fault 53: a folder that cannot be used", () => {
     expect(errors[0]?.message).toMatch(code);
     expect(errors[0]?.message).toContain("it works in memory only");
     // The next gateway is none the worse for it.
-    const next = await open({ folder });
+    const next = await openCache({ folder });
     expect(await next.gateway.services.cache?.get("k")).toBeUndefined();
   }
 
-  test("it cannot be made, because a file is in its place", async () => {
+  test("cannot be created, because a file has its name", async () => {
     const folder = join(await temporaryFolder({ file: "" }), "file", "cache");
     await worksInMemory(folder, /ENOTDIR/);
   });
 
-  // To root no folder is read-only, and nobody else can mount one that is full: each of them has its own test.
+  // To root no folder is read-only, and no other user can mount one that is full: each of them has its own test.
   test(canMount ? "it is on a read-only file system" : "it is read-only", async () => {
     const folder = await temporaryFolder();
     if (canMount) mount(folder, "ro");

@@ -1,11 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { createGateway, type Gateway, type GatewayError } from "../../../core/mod.ts";
+import type { Gateway, GatewayError } from "../../../core/mod.ts";
 import { redisStorage } from "../../../plugins/cache/drivers.ts";
 import { cache } from "../../../plugins/cache/mod.ts";
 import { state } from "../../../plugins/state/mod.ts";
 import { cacheContract } from "../../contracts/cache.ts";
+import { openGateway } from "../../support/open-gateway.ts";
 import { freePort, hasRedis, startRedis, type TestRedis } from "../../support/redis.ts";
 
 describe.skipIf(!hasRedis)("the cache in Redis (needs Redis)", () => {
@@ -28,19 +29,18 @@ describe.skipIf(!hasRedis)("the cache in Redis (needs Redis)", () => {
     return storage;
   });
 
-  async function open(url: string): Promise<{ gateway: Gateway; errors: GatewayError[] }> {
+  async function openCache(url: string): Promise<{ gateway: Gateway; errors: GatewayError[] }> {
     const errors: GatewayError[] = [];
     const listener = {
       name: "listener",
       setup: () => ({ error: (error: GatewayError) => void errors.push(error) }),
     };
-    const gateway = await createGateway({ plugins: [state({ state: url }), cache(), listener] });
-    onTestFinished(() => gateway.close());
+    const gateway = await openGateway({ plugins: [state({ state: url }), cache(), listener] });
     return { gateway, errors };
   }
 
   test("is where the state is, so that what one gateway has found another has too, and Redis forgets it in time", async () => {
-    const [one, other] = await Promise.all([open(redis.url), open(redis.url)]);
+    const [one, other] = await Promise.all([openCache(redis.url), openCache(redis.url)]);
     await one.gateway.services.cache?.set("k", { n: 1 }, 90_000);
     expect(await other.gateway.services.cache?.get("k")).toEqual({ n: 1 });
     const [name = ""] = await admin.keys("toolpipe:cache:*");
@@ -52,9 +52,9 @@ describe.skipIf(!hasRedis)("the cache in Redis (needs Redis)", () => {
     expect(one.errors).toEqual([]);
   });
 
-  test("fault 59: is in memory alone while Redis is not there, says so once, and comes back with it", async () => {
+  test("fault 59: falls back to memory while Redis is down, warns once, and recovers with it", async () => {
     const port = await freePort();
-    const { gateway, errors } = await open(`redis://127.0.0.1:${port}`);
+    const { gateway, errors } = await openCache(`redis://127.0.0.1:${port}`);
     const kept = gateway.services.cache;
     await kept?.set("k", 1, 60_000);
     await kept?.set("l", 2, 60_000);

@@ -19,7 +19,7 @@ const box = `
       return {
         ...tools,
         policy(call) {
-          if (call.tool?.name === "forbidden") throw new GatewayError("DENIED", "Nobody may.");
+          if (call.tool?.name === "forbidden") throw new GatewayError("DENIED", "It is forbidden.");
         },
       };
     },

@@ -1,4 +1,4 @@
-/** What the specification prints for its commands, word by word. */
+/** The output of the specification's commands, word by word. */
 export const examples = {
   list: `MCP Servers (3 configured):
 
@@ -112,7 +112,7 @@ Tool: create_issue
 `,
 } as const;
 
-/** What our output differs in on purpose. Each makes of the specification's text what is expected of ours. */
+/** Intended differences of our output. Each turns the specification's output into ours. */
 interface Difference {
   readonly why: string;
   readonly from: string | RegExp;
@@ -123,12 +123,12 @@ interface Difference {
 export const differences: Readonly<Partial<Record<keyof typeof examples, readonly Difference[]>>> = {
   list: [
     {
-      why: "A server that nobody uses is not connected and works all the same; a cross would say that it does not.",
+      why: "A server that is not in use is not connected, but works; a cross would mean that it does not.",
       from: "✗ database",
       to: "✓ database",
     },
     {
-      why: "Whoever reads that a server is not connected wants to know whether that is a fault.",
+      why: "A user who reads that a server is not connected wants to know whether that is a fault.",
       from: "Status: Disconnected\n",
       to: "Status: Disconnected\n  It connects when it is used.\n",
     },
@@ -168,7 +168,7 @@ export const differences: Readonly<Partial<Record<keyof typeof examples, readonl
   ],
 };
 
-/** What is expected of ours; `facts` stand for what is in braces. */
+/** Returns the expected output; `facts` replace the names in braces. */
 export function expected(name: keyof typeof examples, facts: Readonly<Record<string, string>> = {}): string {
   let text: string = examples[name];
   for (const { why, from, to } of differences[name] ?? []) {

@@ -14,7 +14,7 @@ export interface Writing {
   readonly mark: boolean;
 }
 
-/** Writes a value as somebody might have, who likes neither a formatter nor the next line. */
+/** Writes a value with the irregular formatting of a hand-written file. */
 export function jsoncText(value: object, key: string, writing: Writing): JsoncText {
   const { choices, eol, trailingCommas, mark } = writing;
   const comments: { text: string; within: string | undefined }[] = [];

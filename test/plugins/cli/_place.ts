@@ -4,10 +4,10 @@ import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
 import { temporaryFolder, writeFiles } from "../../support/temporary-folder.ts";
 
-/** What leads to files outside of the home and the project. */
+/** Variables that lead to files outside of the home and the project. */
 const ELSEWHERE = /^(XDG_|TOOLPIPE|CLAUDE|CLINE|CODEX|COPILOT|OPENCODE|VIBE|APPDATA$|LOCALAPPDATA$)/i;
 
-/** Where a command runs. */
+/** The folders in which a command runs. */
 export interface Place {
   readonly home: string;
   /** The current folder. */

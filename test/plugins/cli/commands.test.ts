@@ -25,7 +25,7 @@ describe("execute", () => {
     });
   });
 
-  test("indents every line, and names what is no text", async () => {
+  test("indents every line, and names content that is no text block", async () => {
     const { stdout } = await execute("box", "picture");
     expect(stdout).toBe("Executing: box:picture\n\n✓ Success\n\nResult:\n  [image]\n  A cat.\n  A dog.\n");
   });
@@ -93,7 +93,7 @@ describe("execute", () => {
       what: "a denial",
       call: ["box", "forbidden"],
       code: 4,
-      error: { code: "TOOL_EXECUTION_ERROR", message: "Nobody may." },
+      error: { code: "TOOL_EXECUTION_ERROR", message: "It is forbidden." },
     },
   ];
 
@@ -104,7 +104,7 @@ describe("execute", () => {
     expect({ code, stderr }).toEqual({ code: expected.code, stderr: "" });
   });
 
-  test.each(failures)("prints $what as text, with the same exit code", async (expected) => {
+  test.each(failures)("prints $what as a message, with the same exit code", async (expected) => {
     const [server = "", tool = "", ...rest] = expected.call;
     const { code, stdout, stderr } = await execute(server, tool, ...rest);
     expect(stdout).toMatch(
@@ -185,7 +185,7 @@ describe("config show", () => {
 });
 
 describe("config validate", () => {
-  test("says that all is well", async () => {
+  test("reports a valid config", async () => {
     const text = await runMain(["config", "validate", "--config", config]);
     expect(text).toEqual({ code: 0, stdout: `✓ Valid: ${config}\n`, stderr: "" });
     const json = await runMain(["config", "validate", "--json", "--config", config]);
@@ -195,7 +195,7 @@ describe("config validate", () => {
   test.each([
     ["a config that cannot be read", "{", "close brace expected"],
     ["a wrong option", `{ "options": { "timeout": { "ms": 0 } } }`, "1 or more"],
-    ["a plugin that is there twice", `{ "plugins": ["toolpipe/plugins/audit"] }`, `"audit" is there twice`],
+    ["a plugin that is listed twice", `{ "plugins": ["toolpipe/plugins/audit"] }`, `"audit" is listed twice`],
     ["a plugin that needs a service", `{ "plugins": ["./needy.mjs"] }`, `needs the service "other"`],
     ["a plugin that cannot be set up", `{ "plugins": ["./broken.mjs"] }`, `"broken" could not be set up`],
   ])("tells %s in one line, with exit code 2", async (_name, text, reason) => {

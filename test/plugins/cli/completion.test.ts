@@ -23,7 +23,7 @@ async function offered(...words: string[]): Promise<string[]> {
   return stdout.split("\n").filter(Boolean);
 }
 
-describe("what is offered", () => {
+describe("completions", () => {
   test("are commands, and the commands of commands", async () => {
     const commands = await offered("");
     for (const name of ["list", "search", "inspect", "execute", "completion"])
@@ -195,7 +195,7 @@ complete -p toolpipe anygpt
     expect(await runMain(["completion", "powershel"])).toEqual({
       code: 1,
       stdout: "",
-      stderr: 'There is no script for "powershel"; did you mean "powershell"? See --help.\n',
+      stderr: 'There is no completion script for "powershel"; did you mean "powershell"? See --help.\n',
     });
     expect((await runMain(["completion", "constructor"])).code).toBe(1);
   });

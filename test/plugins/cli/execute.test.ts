@@ -16,7 +16,7 @@ beforeEach(async () => {
 });
 
 describe("execute on a server", () => {
-  test("prints the result of a real one, as text and as JSON", async () => {
+  test("prints the result of a real one, as lines and as JSON", async () => {
     await servers({ files: real.files(project) });
     await write(project, { "note.txt": "one\ntwo" });
     const args = JSON.stringify({ path: join(project, "note.txt") });
@@ -123,7 +123,7 @@ describe("execute on a server", () => {
     expect(code).toBe(3);
   });
 
-  test("finds a tool that is newer than what is remembered of its server", async () => {
+  test("finds a tool that is newer than the cached listing of its server", async () => {
     const server = (tools: string) => `
       import { createInterface } from "node:readline";
       const answer = (id, result) => console.log(JSON.stringify({ jsonrpc: "2.0", id, result }));
@@ -147,7 +147,7 @@ describe("execute on a server", () => {
     });
   });
 
-  test("a result without text shows what it has", async () => {
+  test("prints a result without text blocks", async () => {
     await servers({ one: faulty() });
     const { stdout } = await runMain(["execute", "one", "structured"]);
     expect(stdout).toContain("Result:\n  [novel]\n");

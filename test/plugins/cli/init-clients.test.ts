@@ -1,43 +1,50 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: variables are texts here until a server is connected
+
 import { readFile, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parseData } from "../../../core/mod.ts";
 import type { Machine, ServerConfig } from "../../../core/services/sources.ts";
-import { addedBy, stepsFor } from "../../../plugins/cli/init/changes.ts";
-import { clientFiles } from "../../../plugins/cli/init/client-files.ts";
+import { collectAdded, planSteps } from "../../../plugins/cli/init/changes.ts";
+import { findClientFiles } from "../../../plugins/cli/init/client-files.ts";
 import { planInit } from "../../../plugins/cli/init/plan.ts";
 import { undoRun } from "../../../plugins/cli/init/undo.ts";
-import { type Change, makeChanges, runsDone } from "../../../plugins/lib/config-file/journal.ts";
-import { ownChange, ownConfigFile, readOwnConfig } from "../../../plugins/lib/config-file/own-config.ts";
+import {
+  type Change,
+  listRuns,
+  makeChanges,
+  prepareOwnChange,
+  readOwnConfig,
+} from "../../../plugins/lib/config-file/changes.ts";
 import { fillConnection } from "../../../plugins/lib/server-entry/expand.ts";
 import { isSelf } from "../../../plugins/lib/server-entry/is-self.ts";
+import { getOwnConfigFile } from "../../../plugins/lib/server-entry/machine.ts";
 import { clients } from "../../../plugins/sources/clients.ts";
 import { collect } from "../../../plugins/sources/collect.ts";
 import { inlineSource } from "../../../plugins/sources/custom.ts";
-import { failureOf } from "../../support/failure.ts";
+import { catchFailure } from "../../support/failure.ts";
 import { temporaryFolder, writeFiles } from "../../support/temporary-folder.ts";
 import { importers } from "../sources/_importers.ts";
-import { fixture, machineWith, mcpServers, platforms } from "../sources/_machine.ts";
+import { createMachine, fixture, mcpServers, platforms } from "../sources/_machine.ts";
 import { jsoncText } from "./_jsonc-text.ts";
 import { place } from "./_place.ts";
 
-const launch = { command: "npx", args: ["-y", "toolpipe"] };
+const command = { command: "npx", args: ["-y", "toolpipe"] };
 
-/** What `init --yes --no-measure` does on a machine. */
-async function initOn(machine: Machine, named: readonly string[] = []) {
-  const own = await readOwnConfig(ownConfigFile(machine));
-  const plans = planInit(await clientFiles(machine, named, clients), own, machine);
-  const steps = await stepsFor(plans, own, launch);
-  const change = await ownChange(own, addedBy(plans, own));
+/** Runs the steps of `init --yes --no-measure` on a machine. */
+async function runInit(machine: Machine, named: readonly string[] = []) {
+  const own = await readOwnConfig(getOwnConfigFile(machine));
+  const plans = planInit(await findClientFiles(machine, named, clients), own, machine);
+  const steps = await planSteps(plans, own, command);
+  const change = await prepareOwnChange(own, collectAdded(plans, own));
   const changes = [...(change ? [change] : []), ...steps.flatMap((step) => step.change ?? [])];
   if (changes.length > 0) await makeChanges(changes);
   return { own: own.file, plans, steps, changes };
 }
 
 async function undoLast(): Promise<void> {
-  const [run] = await runsDone();
+  const [run] = await listRuns();
   if (run) await undoRun(run, false);
 }
 
@@ -50,7 +57,7 @@ const everything = new Proxy<Record<string, string>>(
   },
 );
 
-function meaningOf(config: ServerConfig, machine: Machine): unknown {
+function resolveConfig(config: ServerConfig, machine: Machine): unknown {
   const { connection } = fillConnection(config, { ...machine, platform: "linux", env: everything });
   const { name, tools, startTimeoutMs, callTimeoutMs } = config;
   return JSON.parse(JSON.stringify({ name, connection, tools, startTimeoutMs, callTimeoutMs }));
@@ -64,18 +71,18 @@ describe.each(platforms)("on %s", (platform) => {
       const first = Array.isArray(user) ? user[0] : user;
       if (first) files[typeof first === "string" ? first : first[platform]] = await fixture(name);
     }
-    const machine = await machineWith(files, { platform });
+    const machine = await createMachine(files, { platform });
     const root = dirname(machine.home);
-    const { own, plans, steps } = await initOn(machine);
+    const { own, plans, steps } = await runInit(machine);
 
     const { mcpServers: entries } = JSON.parse(await readFile(own, "utf8"));
     const moved = await collect([inlineSource([], entries)], machine);
     expect(moved.warnings).toEqual([]);
-    const before = plans.flatMap(({ moves }) => moves.map(({ config }) => meaningOf(config, machine)));
+    const before = plans.flatMap(({ moves }) => moves.map(({ config }) => resolveConfig(config, machine)));
     expect(before.length).toBeGreaterThan(25);
-    expect(moved.servers.map((config) => meaningOf(config, machine))).toEqual(before);
+    expect(moved.servers.map((config) => resolveConfig(config, machine))).toEqual(before);
 
-    const after = await clientFiles(machine, [], clients);
+    const after = await findClientFiles(machine, [], clients);
     for (const { plan, change, byHand } of steps) {
       const { client, file } = plan.from;
       const servers = after.find((one) => one.file === file)?.servers ?? [];
@@ -100,21 +107,21 @@ describe.each(platforms)("on %s", (platform) => {
     await expect(stat(own)).rejects.toThrow("ENOENT");
   });
 
-  test("the config of a person is where programs keep their settings", async () => {
-    const machine = await machineWith({}, { platform });
+  test("the config of a user is where programs keep their settings", async () => {
+    const machine = await createMachine({}, { platform });
     const folder = platform === "win32" ? machine.env["APPDATA"] : join(machine.home, ".config");
-    expect(ownConfigFile(machine)).toBe(join(String(folder), "toolpipe", "toolpipe.config.json"));
+    expect(getOwnConfigFile(machine)).toBe(join(String(folder), "toolpipe", "toolpipe.config.json"));
     const env = { ...machine.env, TOOLPIPE_HOME: "/own" };
-    expect(ownConfigFile({ ...machine, env })).toBe("/own/toolpipe.config.json");
+    expect(getOwnConfigFile({ ...machine, env })).toBe("/own/toolpipe.config.json");
   });
 });
 
 describe("variables", () => {
-  /** What is written for a server of a client, and what toolpipe is given there. */
-  async function movedFrom(path: string, content: object) {
+  /** Returns the entry written to the client, and the server that toolpipe gets. */
+  async function moveServer(path: string, content: object) {
     await place();
-    const machine = await machineWith({ [path]: JSON.stringify(content) });
-    const { changes } = await initOn(machine);
+    const machine = await createMachine({ [path]: JSON.stringify(content) });
+    const { changes } = await runInit(machine);
     const [own, client] = changes.map(({ edit }) => edit.put) as [
       Record<string, object>,
       Record<string, object>,
@@ -130,7 +137,7 @@ describe("variables", () => {
     ["home/.lmstudio/mcp.json", "pa$$word $TOKEN", "pa$$word $TOKEN"],
   ])("of %s: %s becomes %s", async (path, written, ours) => {
     const content = { mcpServers: { s: { command: "node", env: { KEY: written } } } };
-    const { server, toolpipe } = await movedFrom(path, content);
+    const { server, toolpipe } = await moveServer(path, content);
     expect(server).toEqual({ command: "node", env: { KEY: ours } });
     const isVariable = path !== "home/.lmstudio/mcp.json";
     const name = written.includes("word") ? "word" : "TOKEN";
@@ -139,7 +146,7 @@ describe("variables", () => {
 
   test("of opencode are in braces, and its entries have a form of their own", async () => {
     const mcp = { s: { type: "local", command: ["node", "x.js"], environment: { KEY: "{env:TOKEN}" } } };
-    const { server, toolpipe } = await movedFrom("home/.config/opencode/opencode.json", { mcp });
+    const { server, toolpipe } = await moveServer("home/.config/opencode/opencode.json", { mcp });
     expect(server).toEqual({ command: "node", args: ["x.js"], env: { KEY: "${TOKEN}" } });
     expect(toolpipe).toEqual({
       type: "local",
@@ -158,31 +165,31 @@ describe("variables", () => {
 
   test("that every program has are not passed on", async () => {
     const content = { mcpServers: { s: { command: "node", args: ["${HOME}/x.js", "${env:PATH}"] } } };
-    expect((await movedFrom("home/.cursor/mcp.json", content)).toolpipe).not.toHaveProperty("env");
+    expect((await moveServer("home/.cursor/mcp.json", content)).toolpipe).not.toHaveProperty("env");
   });
 });
 
-test("what Claude Code has for single projects stays there", async () => {
+test("servers of single projects stay in Claude Code", async () => {
   await place();
   const text = JSON.stringify({
     mcpServers: { mine: { command: "mine" } },
     projects: { "<project>": { mcpServers: { local: { command: "local" } }, history: ["canary"] } },
   });
-  const machine = await machineWith({ "home/.claude.json": text });
-  const { plans } = await initOn(machine);
+  const machine = await createMachine({ "home/.claude.json": text });
+  const { plans } = await runInit(machine);
   expect(plans[0]?.moves.map(({ name }) => name)).toEqual(["mine"]);
   const { projects } = JSON.parse(await readFile(join(machine.home, ".claude.json"), "utf8"));
   expect(projects[machine.project].mcpServers).toEqual({ local: { command: "local" } });
 });
 
-test("a file that changes while it is looked at is not written", async () => {
+test("a file that changes while it is read is not written", async () => {
   await place();
-  const machine = await machineWith({ "home/.cursor/mcp.json": mcpServers({ one: { command: "one" } }) });
-  const own = await readOwnConfig(ownConfigFile(machine));
-  const plans = planInit(await clientFiles(machine, [], clients), own, machine);
+  const machine = await createMachine({ "home/.cursor/mcp.json": mcpServers({ one: { command: "one" } }) });
+  const own = await readOwnConfig(getOwnConfigFile(machine));
+  const plans = planInit(await findClientFiles(machine, [], clients), own, machine);
   await writeFiles(machine.home, { ".cursor/mcp.json": mcpServers({ one: { command: "two" } }) });
-  const { message } = await failureOf(stepsFor(plans, own, launch));
-  expect(message).toMatch(/mcp\.json has changed while it was looked at\. Run this again\.$/);
+  const { message } = await catchFailure(planSteps(plans, own, command));
+  expect(message).toMatch(/mcp\.json has changed while it was read\. Run the command again\.$/);
 });
 
 test("where one file cannot be written, none is changed, and nothing is left to undo", async () => {
@@ -195,17 +202,17 @@ test("where one file cannot be written, none is changed, and nothing is left to 
     edit: { key: "mcpServers", remove: [], put: {} },
   });
   const changes = [change("new.json"), change("a.json", "before"), change("in-the-way/b.json")];
-  const { message } = await failureOf(makeChanges(changes));
+  const { message } = await catchFailure(makeChanges(changes));
   expect(message).toMatch(/in-the-way\/b\.json: cannot be written \(E[A-Z]+\)\.$/);
   expect(await readFile(join(folder, "a.json"), "utf8")).toBe("before");
   await expect(stat(join(folder, "new.json"))).rejects.toThrow("ENOENT");
-  expect(await runsDone()).toEqual([]);
+  expect(await listRuns()).toEqual([]);
 });
 
-test("copies are for nobody else, and one that was damaged is not put back", async () => {
+test("only the owner can read copies, and a damaged one is not restored", async () => {
   const { state } = await place();
-  const machine = await machineWith({ "home/.cursor/mcp.json": mcpServers({ one: { command: "one" } }) });
-  await initOn(machine);
+  const machine = await createMachine({ "home/.cursor/mcp.json": mcpServers({ one: { command: "one" } }) });
+  await runInit(machine);
   const folder = join(state, "state", "init", "1");
   if (process.platform !== "win32") {
     expect((await stat(folder)).mode & 0o777).toBe(0o700);
@@ -213,7 +220,7 @@ test("copies are for nobody else, and one that was damaged is not put back", asy
       expect((await stat(join(folder, name))).mode & 0o777).toBe(0o600);
   }
   await writeFiles(folder, { "1": "{}" });
-  expect((await failureOf(undoLast())).message).toMatch(/^The copy of .* is damaged\.$/);
+  expect((await catchFailure(undoLast())).message).toMatch(/^The copy of .* is damaged\.$/);
 });
 
 test("whatever a file looks like, init keeps its other keys, and undo brings back every byte", async () => {
@@ -239,14 +246,14 @@ test("whatever a file looks like, init keeps its other keys, and undo brings bac
   });
   const servers = fc.dictionary(name, server, { maxKeys: 4, noNullPrototype: true });
   const others = fc.dictionary(name, fc.jsonValue({ maxDepth: 2 }), { maxKeys: 3, noNullPrototype: true });
-  const machine = await machineWith();
+  const machine = await createMachine();
   const file = join(machine.home, ".cursor", "mcp.json");
   await fc.assert(
     fc.asyncProperty(servers, others, writing, async (map, rest, how) => {
       const data = JSON.parse(JSON.stringify({ ...rest, mcpServers: map }));
       const { text } = jsoncText(data, "mcpServers", how);
       await writeFiles(machine.home, { ".cursor/mcp.json": text });
-      const { changes, plans, own } = await initOn(machine);
+      const { changes, plans, own } = await runInit(machine);
       const { mcpServers: now, ...kept } = (await parseData(await readFile(file, "utf8"), file)) as Record<
         string,
         object
@@ -255,7 +262,7 @@ test("whatever a file looks like, init keeps its other keys, and undo brings bac
       expect(kept).toEqual(before);
       for (const { name: stays } of plans[0]?.stays ?? [])
         expect(now).toMatchObject({ [stays]: data.mcpServers[stays] });
-      expect((await initOn(machine)).changes).toEqual([]);
+      expect((await runInit(machine)).changes).toEqual([]);
       await undoLast();
       expect(await readFile(file, "utf8")).toBe(text);
       if (changes.length > 0) await expect(stat(own)).rejects.toThrow("ENOENT");

@@ -31,8 +31,8 @@ describe("inspect", () => {
       enabled: true,
       tags: ["speech"],
     });
-    const shown = await runMain(["inspect", "one", "echo", "--json", "--examples"]);
-    expect(JSON.parse(shown.stdout).examples).toEqual([
+    const output = await runMain(["inspect", "one", "echo", "--json", "--examples"]);
+    expect(JSON.parse(output.stdout).examples).toEqual([
       { description: "Arguments that its schema accepts", parameters: {} },
     ]);
   });

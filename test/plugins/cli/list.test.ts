@@ -76,7 +76,7 @@ describe("list", () => {
     expect(code).toBe(0);
   });
 
-  test("--tools counts what is enabled, and --status says why of every server", async () => {
+  test("--tools counts what is enabled, and --status gives the reason of every server", async () => {
     const { project } = await place();
     await write(project, {
       "toolpipe.config.json": {
@@ -90,7 +90,7 @@ describe("list", () => {
     expect((await runMain(["list"])).stdout).toContain("✓ memory (9 tools)\n");
   });
 
-  test("a server that is switched off is not shown as one that works", async () => {
+  test("a disabled server is not listed as working", async () => {
     await place(config({ off: { ...faulty(), disabled: true } }));
     const { stdout } = await runMain(["list"]);
     expect(stdout).toMatch(/✗ off \(0 tools\)\n {2}Status: Disconnected\n {2}It is switched off in .*\n/);

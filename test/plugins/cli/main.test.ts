@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from "node:util";
-import { beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { version } from "../../../core/mod.ts";
 import { type Bin, runMain } from "../../support/run-cli.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
@@ -32,7 +32,7 @@ describe("help", () => {
     expect(code).toBe(0);
   });
 
-  test("has no colours where it is not read on a terminal", async () => {
+  test("has no color where it is not read on a terminal", async () => {
     expect((await runMain(["--help"])).stdout).not.toContain("\u001b");
   });
 });
@@ -125,9 +125,18 @@ test("a preset can be chosen by name and by path", async () => {
   expect(wrong.code).toBe(2);
 });
 
-test("an unforeseen error is thrown as it is, not hidden behind an exit code", async () => {
+test("an unforeseen error is printed with its message, and with its stack at debug level", async () => {
   const now = { description: "", load: async () => ({ run: () => Promise.reject(new TypeError("a bug")) }) };
   const broken = { name: "broken", description: "", commands: { now } };
   const { main } = await import("../../../plugins/cli/mod.ts");
-  await expect(main(broken, ["now"])).rejects.toThrow("a bug");
+  const printed = vi.spyOn(process.stderr, "write").mockReturnValue(true);
+  onTestFinished(() => void vi.restoreAllMocks());
+  const read = (): string => printed.mock.calls.map(([text]) => String(text)).join("");
+  expect(await main(broken, ["now"])).toBe(3);
+  expect(read()).toContain("It says: a bug");
+  expect(read()).not.toMatch(/\n\s+at /);
+  vi.stubEnv("LOG_LEVEL", "debug");
+  onTestFinished(() => void vi.unstubAllEnvs());
+  expect(await main(broken, ["now"])).toBe(3);
+  expect(read()).toMatch(/TypeError: a bug\n\s+at /);
 });

@@ -54,9 +54,9 @@ export default defineConfig({ plugins: [demo()] });`,
 });
 
 test.each([
-  [["--port", "x"], "The option --port needs a port."],
-  [["--port", "65536"], "The option --port needs a port."],
-  [["--port="], "The option --port needs a port."],
+  [["--port", "x"], 'The option --port needs a port from 0 to 65535, not "x".'],
+  [["--port", "65536"], 'The option --port needs a port from 0 to 65535, not "65536".'],
+  [["--port="], 'The option --port needs a port from 0 to 65535, not "".'],
   [["--tools="], "The option --tools needs a value."],
   [["--queries="], "The option --queries needs a value."],
   [["--tools", "nowhere.jsonl"], "nowhere.jsonl: cannot be read (ENOENT)."],

@@ -64,7 +64,7 @@ test("exit codes are those of the specification", async () => {
   expect(finished.map(({ code }) => code)).toEqual(cases.map(([code]) => code));
 });
 
-test("failures are one line without colours, and no stack", async () => {
+test("failures are one line without color, and no stack", async () => {
   const cwd = await temporaryFolder({ "toolpipe.config.ts": "export default {\n  preset: = 5\n};" });
   const [config, command] = await Promise.all([runCli(["tools"], { cwd }), runCli(["nonsense"], { cwd })]);
   expect(config.stderr).toMatch(/^\/[^\n]*toolpipe\.config\.ts: [^\n]*Unexpected token[^\n]*:2\)\n$/);
@@ -76,7 +76,7 @@ test("failures are one line without colours, and no stack", async () => {
 
 test("demo, --help and --version need no config, and without arguments a client is served", async () => {
   const cwd = await temporaryFolder();
-  const [demo, help, shown, bare, config] = await Promise.all([
+  const [demo, help, printed, bare, config] = await Promise.all([
     runCli(["demo"], { cwd }),
     runCli(["--help"], { cwd }),
     runCli(["--version"], { cwd }),
@@ -90,7 +90,7 @@ test("demo, --help and --version need no config, and without arguments a client 
   expect(help).toMatchObject({ code: 0, stderr: "" });
   expect(help.stdout).toContain("USAGE toolpipe");
   expect(help.stdout).not.toContain("\u001b");
-  expect(shown).toEqual({ code: 0, stdout: `${version}\n`, stderr: "" });
+  expect(printed).toEqual({ code: 0, stdout: `${version}\n`, stderr: "" });
   // Its input has ended, as that of a client that has gone.
   expect(bare).toEqual({ code: 0, stdout: "", stderr: "" });
   expect(config).toEqual({ code: 0, stdout: "✓ Valid: no config file, the defaults apply\n", stderr: "" });
@@ -117,7 +117,7 @@ test.each(["ts", "mjs"])(
   },
 );
 
-test("a reader that has seen enough is no failure", async () => {
+test("succeeds when the reader closes the pipe early", async () => {
   const cwd = await temporaryFolder();
   const { code, stderr } = await runCli(["demo"], { cwd, closeStdout: true });
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
@@ -141,7 +141,7 @@ test("servers are listed, searched and called, and a pipe sees nothing of the wa
   expect([search, execute, gone].map(({ code }) => code)).toEqual([0, 0, 3]);
 });
 
-test("what one process approves, the next one uses", async () => {
+test("an approval of one process holds for the next", async () => {
   await write(project, { ".mcp.json": { mcpServers: { docs: faulty() } } });
   const execute = ["execute", "docs", "echo", "--args", '{"text":"hello"}'];
   expect((await runCli(execute, { cwd: project })).code).toBe(4);

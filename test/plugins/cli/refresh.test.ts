@@ -4,7 +4,7 @@ import { runMain } from "../../support/run-cli.ts";
 import { dead, faulty, marking, place, write } from "./_place.ts";
 
 describe("refresh", () => {
-  test("asks every server anew, and says what each has", async () => {
+  test("asks every server again, and reports what each has", async () => {
     const { project } = await place();
     const { definition, marks } = await marking(project);
     await write(project, {
@@ -67,7 +67,7 @@ describe("refresh", () => {
     expect(one.stderr).toMatch(/^The server "off" cannot be used\. It is switched off in [^\n]*\n$/);
   });
 
-  test("without servers, or without the one that is meant, says so", async () => {
+  test("reports that there are no servers, or not the named one", async () => {
     await place();
     expect(await runMain(["refresh"])).toMatchObject({
       code: 0,
@@ -77,7 +77,7 @@ describe("refresh", () => {
     expect(await runMain(["refresh", "x"])).toEqual({
       code: 2,
       stdout: "",
-      stderr: 'There is no server "x". There are no servers at all.\n',
+      stderr: 'There is no server "x". There are no servers.\n',
     });
   });
 });

@@ -83,7 +83,7 @@ describe("search", () => {
     });
   });
 
-  test("names the tools that come closest where nothing fits, as text and as JSON", async () => {
+  test("names the nearest tools where nothing fits, as lines and as JSON", async () => {
     const ranker = `{
       name: "never",
       tools: [],
@@ -144,18 +144,18 @@ describe("search", () => {
     await runMain(["refresh", "one"]);
     expect(await runMain(["search", "tool-1"])).toMatchObject({
       code: 0,
-      stderr: 'Not searched, since what they offer is not known: two. See "toolpipe list".\n',
+      stderr: 'Not searched, because their tools are not known: two. See "toolpipe list".\n',
     });
     expect(await readFile(marks, "utf8")).toBe("");
     expect((await runMain(["search", "echo"])).stdout).toContain("1. two:echo");
     expect(await readFile(marks, "utf8")).toBe("started\n");
   });
 
-  test("names the servers that could not be searched, but not in front of a program", async () => {
+  test("names the servers that could not be searched, but not in JSON output", async () => {
     await withServers({ one: faulty(), gone: dead });
     const human = await runMain(["search", "echo"]);
     expect(human.stderr).toBe(
-      'Not searched, since what they offer is not known: gone (error). See "toolpipe list".\n',
+      'Not searched, because their tools are not known: gone (error). See "toolpipe list".\n',
     );
     expect(await runMain(["search", "echo", "--json"])).toMatchObject({ code: 0, stderr: "" });
   });
@@ -184,7 +184,7 @@ describe("search", () => {
     expect((await runMain(["search", "echo"])).stdout).toContain("1. one:echo");
   });
 
-  test("without servers, says so", async () => {
+  test("reports that there are no servers", async () => {
     await place();
     const { code, stdout, stderr } = await runMain(["search", "echo"]);
     expect({ code, stdout }).toEqual({ code: 2, stdout: 'No tool fits "echo".\n' });
@@ -198,17 +198,32 @@ describe("search", () => {
   });
 
   test.each([
-    [["search", "a", "--limit", "0"], "The option --limit needs a whole number, 1 or more. See --help.\n"],
-    [["search", "a", "--limit", "-1"], "The option --limit needs a whole number, 1 or more. See --help.\n"],
-    [["search", "a", "--limit", "1.5"], "The option --limit needs a whole number, 1 or more. See --help.\n"],
-    [["search", "a", "--limit", "ten"], "The option --limit needs a whole number, 1 or more. See --help.\n"],
-    [["search", "a", "--limit="], "The option --limit needs a whole number, 1 or more. See --help.\n"],
+    [
+      ["search", "a", "--limit", "0"],
+      'The option --limit needs a whole number, 1 or more, not "0". See --help.\n',
+    ],
+    [
+      ["search", "a", "--limit", "-1"],
+      'The option --limit needs a whole number, 1 or more, not "-1". See --help.\n',
+    ],
+    [
+      ["search", "a", "--limit", "1.5"],
+      'The option --limit needs a whole number, 1 or more, not "1.5". See --help.\n',
+    ],
+    [
+      ["search", "a", "--limit", "ten"],
+      'The option --limit needs a whole number, 1 or more, not "ten". See --help.\n',
+    ],
+    [
+      ["search", "a", "--limit="],
+      'The option --limit needs a whole number, 1 or more, not "". See --help.\n',
+    ],
     [
       ["search", "a", "--limit", "9".repeat(30)],
-      "The option --limit needs a whole number, 1 or more. See --help.\n",
+      `The option --limit needs a whole number, 1 or more, not "${"9".repeat(30)}". See --help.\n`,
     ],
-    [["search", " "], "The query is empty. See --help.\n"],
-    [["search", "a", "--server="], "The option --server needs a value. See --help.\n"],
+    [["search", " "], "The query is empty. Describe what the tool should do. See --help.\n"],
+    [["search", "a", "--server="], "The option --server needs the name of a server. See --help.\n"],
     [["search"], "Missing required positional argument: QUERY. See --help.\n"],
   ])("%j is a wrong command line", async (args, stderr) => {
     await place();

@@ -8,7 +8,7 @@ const demo = { preset: "passthrough", plugins: ["toolpipe/plugins/demo"] };
 const body = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}';
 
 describe("toolpipe serve --http", () => {
-  test("serves others with the lines that toolpipe token prints, and nobody without a token", async () => {
+  test("serves users with a token that toolpipe token prints, and refuses others", async () => {
     const { stdout } = await runMain(["token", "--json", "--actor", "ann"]);
     const { token, config } = JSON.parse(stdout) as { token: string; config: object };
     const at = await place({ project: { "a.json": { ...demo, ...config } } });
@@ -26,7 +26,7 @@ describe("toolpipe serve --http", () => {
     expect(serving.errors.join("\n")).not.toContain(token);
   });
 
-  test("refuses an address that others can reach where nobody needs a token, and says what to do", async () => {
+  test("refuses a non-loopback address without authentication, and names the fix", async () => {
     const at = await place({ project: { "a.json": demo } });
     const serving = startServe(["--config", join(at.project, "a.json"), "--http", "0", "--host", "0.0.0.0"], {
       cwd: at.project,
@@ -43,7 +43,7 @@ describe("toolpipe serve --http", () => {
     [["--http", "--host", ""], "The option --host needs a value."],
     // An address that is kept for documents, and that no machine has.
     [["--http", "--host", "192.0.2.1"], "The port 7007 of 192.0.2.1 cannot be opened."],
-    [["--http", "all"], "The option --http needs a port."],
+    [["--http", "all"], 'The option --http needs a port from 0 to 65535, not "all".'],
     [["--http", "0", "--allow-host", "https://x"], 'The allowed host "https://x" is none'],
     [["--http", "0", "--allow-origin", "x"], 'The allowed origin "x" is none'],
   ])("refuses %j", async (args, message) => {

@@ -164,7 +164,7 @@ test("config show", async () => {
   const json = JSON.parse((await run("config", "show", "--json")).stdout);
   const facts = { file: json.file, plugins: json.plugins.join(", ") };
   expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: expected("show", facts), stderr: "" });
-  // What is remembered need not be asked again, and says so.
+  // A cached listing needs no connection, and the output notes it.
   expect(json).toMatchObject({
     enabled: true,
     cache: { enabled: true, ttl: 3600 },
@@ -177,7 +177,7 @@ test("config show", async () => {
 const created =
   "Issue #123 created\nURL: https://github.com/owner/repo/issues/123\nTitle: Bug report\nState: open";
 
-test("execute, with success, as text and as JSON", async () => {
+test("execute, with success, as lines and as JSON", async () => {
   const content = [{ type: "text", text: created }];
   const structuredContent = {
     issue_number: 123,

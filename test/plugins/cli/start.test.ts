@@ -7,7 +7,7 @@ import { createInterface } from "node:readline";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { demoServers } from "../../../plugins/cli/demo-servers.ts";
+import { createDemoServers } from "../../../plugins/cli/start.ts";
 import { runMain } from "../../support/run-cli.ts";
 import { toolpipeCommand } from "../../support/start-serve.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
@@ -66,7 +66,7 @@ async function connect(url: string): Promise<Client> {
 }
 
 describe("start", () => {
-  test("serves a demo of three real servers where a person has none, and says how to connect", async () => {
+  test("serves a demo of three real servers where a user has none, and reports how to connect", async () => {
     const { project } = await place();
     const temporary = await temporaryFolder();
     Object.assign(process.env, { TMPDIR: temporary, TMP: temporary, TEMP: temporary });
@@ -97,12 +97,12 @@ describe("start", () => {
     expect((await readdir(temporary)).filter((name) => name.startsWith("toolpipe-demo-"))).toEqual([]);
   }, 60_000);
 
-  test("serves a person's own servers, each named as it arrives, on the next port that is free", async () => {
+  test("serves a user's own servers, each named as it arrives, on the next port that is free", async () => {
     const { project } = await place({
       home: { ".cursor/mcp.json": { mcpServers: { mine: faulty(), gone: dead } } },
       project: { ".mcp.json": { mcpServers: { theirs: faulty("onebadtool") } } },
     });
-    // Whoever has it, it is taken.
+    // The port is taken by another process.
     const taken = createServer();
     onTestFinished(() => void taken.close());
     await new Promise<void>((resolve) => {
@@ -113,7 +113,7 @@ describe("start", () => {
     const [, url = "", port] = await line(ADDRESS);
     expect(Number(port)).toBeGreaterThan(7007);
     await line(/^1 server, \d+ tools: /);
-    expect(lines[0]).toMatch(/^toolpipe serves what you have: 2 servers; 1 more wait/);
+    expect(lines[0]).toMatch(/^toolpipe serves your servers: 2 servers; 1 more need/);
     expect(lines.join("\n")).toMatch(/^✓ mine: \d+ tools$/m);
     expect(lines.join("\n")).toMatch(/^✗ gone: The command "to-be-found" could not be started/m);
     const call = { server: "mine", tool: "echo", arguments: { text: "hello" } };
@@ -140,6 +140,6 @@ describe("start", () => {
 
 test("an installed package has no demo servers, whatever else is installed with it", async () => {
   const folder = await temporaryFolder();
-  expect(demoServers(folder, folder)).toBeUndefined();
-  expect(Object.keys(demoServers(folder) ?? {})).toEqual(["everything", "filesystem", "memory"]);
+  expect(createDemoServers(folder, folder)).toBeUndefined();
+  expect(Object.keys(createDemoServers(folder) ?? {})).toEqual(["everything", "filesystem", "memory"]);
 });

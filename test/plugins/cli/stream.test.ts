@@ -64,7 +64,7 @@ async function interrupt(signal: NodeJS.Signals, ...args: string[]) {
     const before = stdout.includes("part 3");
     stdout += String(chunk);
     // It came while the call was still on its way, or there would be nothing to interrupt. Not `child.kill`: on
-    // Deno, whoever was killed so has no exit code.
+    // Deno, a process that was killed so has no exit code.
     if (!before && stdout.includes("part 3")) process.kill(Number(child.pid), signal);
   });
   const [code] = await ended;

@@ -135,7 +135,7 @@ describe("tools", () => {
     expect((await runMain(["tools", "anygpt", "--config", config])).code).toBe(2);
   });
 
-  test("says what to do where there are no servers", async () => {
+  test("names the next step where there are no servers", async () => {
     await place({ project: { "empty.json": {} } });
     const { code, stdout } = await runMain(["tools", "--config", "empty.json"]);
     expect(stdout).toMatch(/^There are no servers in .*empty\.json\. .*mcpServers.*\n$/);

@@ -1,12 +1,12 @@
 import { afterEach, expect, test, vi } from "vitest";
-import { waitingLine } from "../../../plugins/lib/terminal/servers.ts";
+import { showWaiting } from "../../../plugins/lib/servers.ts";
 
 afterEach(() => {
   vi.useRealTimers();
   vi.restoreAllMocks();
 });
 
-/** What is written to standard error, which is a terminal or not. */
+/** Records the output to standard error, which is a terminal or not. */
 function watch(isTTY: boolean): string[] {
   const before = Object.getOwnPropertyDescriptor(process.stderr, "isTTY");
   Object.defineProperty(process.stderr, "isTTY", { value: isTTY, configurable: true });
@@ -26,7 +26,7 @@ afterEach(() => {
 
 test("a pipe never sees what is waited for", () => {
   const written = watch(false);
-  const done = waitingLine("Waiting …");
+  const done = showWaiting("Waiting …");
   vi.advanceTimersByTime(60_000);
   done();
   expect(written).toEqual([]);
@@ -34,7 +34,7 @@ test("a pipe never sees what is waited for", () => {
 
 test("a terminal sees it after a moment, and no more once it is over", () => {
   const written = watch(true);
-  const done = waitingLine("Waiting …");
+  const done = showWaiting("Waiting …");
   vi.advanceTimersByTime(299);
   expect(written).toEqual([]);
   vi.advanceTimersByTime(1);
@@ -45,7 +45,7 @@ test("a terminal sees it after a moment, and no more once it is over", () => {
 
 test("a terminal sees nothing of what is over soon", () => {
   const written = watch(true);
-  waitingLine("Waiting …")();
+  showWaiting("Waiting …")();
   vi.advanceTimersByTime(60_000);
   expect(written.join("")).not.toContain("Waiting");
 });

@@ -3,8 +3,8 @@ import { describe, expect, test } from "vitest";
 import { runMain } from "../../support/run-cli.ts";
 import { dead, faulty, place, real, write } from "./_place.ts";
 
-/** What a command says, line by line. */
-async function linesOf(...args: string[]): Promise<string[]> {
+/** Runs a command and returns its lines. */
+async function readLines(...args: string[]): Promise<string[]> {
   const { code, stdout, stderr } = await runMain(["why", ...args]);
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   return stdout.trimEnd().split("\n");
@@ -16,24 +16,24 @@ describe("why", () => {
       project: { "toolpipe.config.json": { mcpServers: { one: faulty("onebadtool") } } },
     });
     const file = join(project, "toolpipe.config.json");
-    expect(await linesOf("one")).toEqual([
+    expect(await readLines("one")).toEqual([
       `The server "one" comes from the config (${file}) and is reached by the command "node".`,
       "Its status is connected: It is connected.",
       expect.stringMatching(/^Its tools were read at \d{4}-.*Z: 99 tools, 0 of them disabled\.$/),
       'The tool "bad" is left out: its inputSchema is not an object.',
     ]);
-    expect((await linesOf("one"))[1]).toBe("Its status is disconnected: It connects when it is used.");
+    expect((await readLines("one"))[1]).toBe("Its status is disconnected: It connects when it is used.");
   });
 
   test("tells of a dead server what it died of, and that its tools are not known", async () => {
     await place({ project: { "toolpipe.config.json": { mcpServers: { gone: dead } } } });
-    const lines = await linesOf("gone:tool");
+    const lines = await readLines("gone:tool");
     expect(lines[1]).toBe(
       'Its status is error: The command "to-be-found" could not be started: it was not found.',
     );
     expect(lines.slice(2)).toEqual([
       "Its tools were never read.",
-      'Whether it has a tool "tool" is not known before its tools are read.',
+      'Whether "gone" has a tool "tool" is not known: its tools were never read.',
     ]);
   });
 
@@ -45,12 +45,12 @@ describe("why", () => {
         toolRules: [{ pattern: ["delete_*"], enabled: false, tags: ["dangerous"] }],
       },
     });
-    const disabled = await linesOf("memory:delete_entities");
+    const disabled = await readLines("memory:delete_entities");
     expect(disabled[2]).toMatch(/: 9 tools, 3 of them disabled\.$/);
     expect(disabled.slice(3)).toEqual([
       'The rules leave "memory:delete_entities" disabled. Rule 1 (delete_*) disables it. They tag it dangerous.',
     ]);
-    expect((await linesOf("memory:read_graph")).slice(3)).toEqual([
+    expect((await readLines("memory:read_graph")).slice(3)).toEqual([
       'The rules leave "memory:read_graph" enabled. No rule disables it.',
     ]);
   });
@@ -59,7 +59,7 @@ describe("why", () => {
     await place({
       project: { "toolpipe.config.json": { mcpServers: { one: { ...faulty(), disabledTools: ["echo"] } } } },
     });
-    expect((await linesOf("one:echo")).slice(3)).toEqual([
+    expect((await readLines("one:echo")).slice(3)).toEqual([
       expect.stringMatching(
         /^The tool "one:echo" is disabled\. It is not allowed by the definition of its server in .*$/,
       ),
@@ -74,7 +74,7 @@ describe("why", () => {
         "silent.mjs": `export const silent = { name: "silent", setup: () => ({ "tool:discover"(tool) { tool.enabled = false; } }) };`,
       },
     });
-    expect((await linesOf("one:echo")).slice(3)).toEqual([
+    expect((await readLines("one:echo")).slice(3)).toEqual([
       'The tool "one:echo" is disabled.',
       'The rules leave "one:echo" enabled. No rule disables it.',
     ]);
@@ -82,10 +82,10 @@ describe("why", () => {
 
   test("tells of a tool that could not be taken in", async () => {
     await place({ project: { "toolpipe.config.json": { mcpServers: { one: faulty("onebadtool") } } } });
-    expect((await linesOf("one:bad")).slice(3)).toEqual([
+    expect((await readLines("one:bad")).slice(3)).toEqual([
       'The tool "bad" is left out: its inputSchema is not an object.',
     ]);
-    expect((await linesOf("one:tool-1")).slice(3)).toEqual([
+    expect((await readLines("one:tool-1")).slice(3)).toEqual([
       'The rules leave "one:tool-1" enabled. No rule disables it.',
     ]);
   });
@@ -113,17 +113,17 @@ describe("why", () => {
 
   test("tells of a server of a project that it needs approval, and its tool with it", async () => {
     const { project } = await place({ project: { ".mcp.json": { mcpServers: { one: faulty() } } } });
-    const lines = await linesOf("one:echo");
+    const lines = await readLines("one:echo");
     expect(lines[0]).toBe(
       `The server "one" comes from claude-code (${join(project, ".mcp.json")}) and is reached by the command "node".`,
     );
     expect(lines[1]).toMatch(/^Its status is needs-approval: .*Approve it with: toolpipe approve one$/);
-    expect(lines[3]).toBe('Whether it has a tool "echo" is not known before its tools are read.');
+    expect(lines[3]).toBe('Whether "one" has a tool "echo" is not known: its tools were never read.');
   });
 
   test("tells of a server that is part of the gateway", async () => {
     await place({ project: { "toolpipe.config.json": { plugins: ["toolpipe/plugins/demo"] } } });
-    expect(await linesOf("demo:add")).toEqual([
+    expect(await readLines("demo:add")).toEqual([
       'The server "demo" is part of the gateway itself.',
       'The rules leave "demo:add" enabled. No rule disables it.',
     ]);
@@ -132,7 +132,7 @@ describe("why", () => {
   test("prints the same as JSON", async () => {
     await place({ project: { "toolpipe.config.json": { mcpServers: { one: faulty() } } } });
     await runMain(["why", "one:echo"]);
-    const lines = await linesOf("one:echo");
+    const lines = await readLines("one:echo");
     const { stdout } = await runMain(["why", "one:echo", "--json"]);
     expect(JSON.parse(stdout)).toEqual({ name: "one:echo", because: lines });
   });

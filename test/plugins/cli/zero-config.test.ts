@@ -10,7 +10,7 @@ async function listed(...args: string[]): Promise<string[]> {
   return servers.map(({ name }: { name: string }) => name);
 }
 
-test("without a config, a person's own servers are there at once", async () => {
+test("without a config, a user's own servers are there at once", async () => {
   await place({
     home: {
       ".cursor/mcp.json": { mcpServers: { time: real.time } },
@@ -58,7 +58,7 @@ test("a config can ask for the servers of clients", async () => {
   expect(stdout).not.toContain("windsurf (");
 });
 
-test("what is kept between commands is kept where TOOLPIPE_HOME says, and nowhere in the home or the project", async () => {
+test("keeps state in TOOLPIPE_HOME, and nowhere in the home or the project", async () => {
   const { home, project, state } = await place({
     project: { ".mcp.json": { mcpServers: { one: faulty() } } },
   });
@@ -70,7 +70,7 @@ test("what is kept between commands is kept where TOOLPIPE_HOME says, and nowher
   expect(join(state, "state")).not.toContain(home);
 });
 
-test("a client that starts us gets the person's own config, also where the folder has one that nobody approved", async () => {
+test("a client gets the user's own config, also where the folder has one without approval", async () => {
   const { home } = await place({
     home: {
       ".cursor/mcp.json": { mcpServers: { imported: faulty() } },

@@ -9,35 +9,33 @@ import { type HttpServer, serveHttp } from "../../../plugins/serve/mod.ts";
 import { sources } from "../../../plugins/sources/mod.ts";
 import { state } from "../../../plugins/state/mod.ts";
 import { upstreams } from "../../../plugins/upstreams/mod.ts";
-import { machineWith, mcpServers } from "../sources/_machine.ts";
+import { createMachine, mcpServers } from "../sources/_machine.ts";
 import { faulty } from "../upstreams/_fixtures.ts";
 
-/** What somebody could try to have run on the page. */
+/** Markup of an attacker. */
 export const markup = '<img src=x onerror="document.title=`owned`"><script>document.title="owned"</script>';
 
 /** A gateway with a dashboard, and what goes on behind it. */
 export interface Opened {
   readonly server: HttpServer;
-  /** Where the page is. */
+  /** The URL of the page. */
   readonly url: string;
   /** Ends the oldest call of `local:wait`. */
   release(): void;
 }
 
 /**
- * Serves a gateway whose project defines two servers that nobody has approved yet, one server that does not start, and
- * tools of its own, until the test is over.
+ * Serves a gateway whose project defines two servers without approval, one server that does not start, and
+ * tools of its own, until the test ends.
  */
-export function opened(...plugins: readonly Plugin[]): Promise<Opened> {
-  return openedWith({ decideWithoutTokens: true }, ...plugins);
-}
-
-/** The same, with a dashboard that has these options. */
-export async function openedWith(options: DashboardOptions, ...plugins: readonly Plugin[]): Promise<Opened> {
+export async function openDashboard(
+  plugins: readonly Plugin[] = [],
+  options: DashboardOptions = { decideWithoutTokens: true },
+): Promise<Opened> {
   const waiting: (() => void)[] = [];
   const object = { type: "object" };
   const { command, args } = faulty("ok");
-  const machine = await machineWith({
+  const machine = await createMachine({
     "project/.mcp.json": mcpServers({
       files: { command, args },
       other: { command: `evil ${markup}`, args: ["--token", "canary"] },

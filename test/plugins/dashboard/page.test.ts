@@ -3,22 +3,22 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { auth } from "../../../plugins/auth/mod.ts";
 import { hasChromium, openPage, picture, startBrowser } from "../../support/browser.ts";
 import { people } from "../serve/_people.ts";
-import { markup, opened } from "./_dashboard.ts";
+import { markup, openDashboard } from "./_dashboard.ts";
 
 /** A machine that does much else at once may take its time. */
-const patient = { timeout: 90_000 };
+const slow = { timeout: 90_000 };
 
 const rows = (page: Page, id: string): Promise<string[]> => page.locator(`#${id} tr`).allInnerTexts();
 
-describe.skipIf(!hasChromium)("the dashboard needs Chromium", patient, () => {
+describe.skipIf(!hasChromium)("the dashboard needs Chromium", slow, () => {
   let browser: Browser;
   beforeAll(async () => {
     browser = await startBrowser();
-  }, patient.timeout);
+  }, slow.timeout);
   afterAll(() => browser?.close());
 
-  test("shows servers, calls under way and the last ones, figures and plots, as they change", async () => {
-    const { server, url, release } = await opened();
+  test("shows servers, pending and finished calls, totals and plots, as they change", async () => {
+    const { server, url, release } = await openDashboard();
     const { gateway } = server;
     for (let count = 0; count < 12; count++) await gateway.run({ tool: "local:ok" });
     await gateway.run({ tool: "local:fail" });
@@ -29,9 +29,9 @@ describe.skipIf(!hasChromium)("the dashboard needs Chromium", patient, () => {
     expect(servers.find((row) => row.startsWith("broken"))).toMatch(/error/);
     expect(servers.find((row) => row.startsWith("files"))).toMatch(/needs approval/);
     expect(servers.find((row) => row.startsWith("local"))).toMatch(/ready/);
-    const figures = await page.locator("#figures > div").allInnerTexts();
-    expect(figures.find((text) => text.startsWith("Calls"))).toContain("14");
-    expect(figures.find((text) => text.startsWith("Tokens saved"))).toMatch(/[1-9]\d\d\n9\d %/);
+    const totals = await page.locator("#figures > div").allInnerTexts();
+    expect(totals.find((text) => text.startsWith("Calls"))).toContain("14");
+    expect(totals.find((text) => text.startsWith("Tokens saved"))).toMatch(/[1-9]\d\d\n9\d %/);
     expect(await page.locator("#chart-calls").getAttribute("aria-label")).toContain("14, of which 2 failed");
     expect(await page.locator(".chart canvas").count()).toBe(2);
 
@@ -46,30 +46,30 @@ describe.skipIf(!hasChromium)("the dashboard needs Chromium", patient, () => {
   });
 
   test("filters the calls by words, server and outcome", async () => {
-    const { server, url } = await opened();
-    for (const tool of ["local:ok", "local:fail", "local:ok", "nobody:knows"])
+    const { server, url } = await openDashboard();
+    for (const tool of ["local:ok", "local:fail", "local:ok", "unknown:tool"])
       await server.gateway.run({ tool });
     const page = await openPage(browser, url);
     await page.locator("#calls tr").nth(3).waitFor();
     await page.selectOption("#filter-outcome", "ok");
-    await expect.poll(() => rows(page, "calls"), patient).toHaveLength(2);
+    await expect.poll(() => rows(page, "calls"), slow).toHaveLength(2);
     await page.locator("#filter-reset").click();
     await page.fill("#filter-text", "KNOWS resolve");
-    await expect.poll(() => rows(page, "calls"), patient).toHaveLength(1);
+    await expect.poll(() => rows(page, "calls"), slow).toHaveLength(1);
     await page.fill("#filter-text", "nothing like it");
     expect(await rows(page, "calls")).toEqual(["No call is like that."]);
     await page.fill("#filter-text", "");
     await page.selectOption("#filter-server", "local");
-    await expect.poll(() => rows(page, "calls"), patient).toHaveLength(3);
-    // What comes in later is filtered too.
+    await expect.poll(() => rows(page, "calls"), slow).toHaveLength(3);
+    // Later calls are filtered too.
     await server.gateway.run({ tool: "local:ok" });
-    await server.gateway.run({ tool: "nobody:knows" });
-    await expect.poll(() => rows(page, "calls"), patient).toHaveLength(4);
+    await server.gateway.run({ tool: "unknown:tool" });
+    await expect.poll(() => rows(page, "calls"), slow).toHaveLength(4);
     expect(await page.locator("#calls-count").textContent()).toBe("4 of 6");
   });
 
-  test("lets a person grant and refuse what waits, with the keyboard alone", async () => {
-    const { server, url } = await opened();
+  test("lets a user grant and refuse what waits, with the keyboard alone", async () => {
+    const { server, url } = await openDashboard();
     const page = await openPage(browser, url, { colorScheme: "dark" });
     await page.locator("#pending li").nth(1).waitFor();
     await picture(page, "dashboard-dark");
@@ -91,8 +91,8 @@ describe.skipIf(!hasChromium)("the dashboard needs Chromium", patient, () => {
     expect(server.gateway.services.servers?.status("other")?.status).toBe("needs-approval");
   });
 
-  test("takes what servers say for text, whatever it looks like", async () => {
-    const { server, url } = await opened();
+  test("escapes all markup of servers", async () => {
+    const { server, url } = await openDashboard();
     await server.gateway.run({ tool: `x:${markup}`, actor: { id: markup, scopes: [] } });
     const page = await openPage(browser, url);
     await page.locator("#calls tr").first().waitFor();
@@ -104,8 +104,8 @@ describe.skipIf(!hasChromium)("the dashboard needs Chromium", patient, () => {
 
   test("asks for a token where one is needed, and keeps it for the tab only", async () => {
     const [ann, bob] = people.tokens ?? [];
-    if (!ann || !bob) throw new Error("There is nobody.");
-    const { server, url } = await opened(auth({ tokens: [{ ...ann, scopes: ["admin"] }, bob] }));
+    if (!ann || !bob) throw new Error("There are no users.");
+    const { server, url } = await openDashboard([auth({ tokens: [{ ...ann, scopes: ["admin"] }, bob] })]);
     await server.gateway.run({ tool: "local:ok" });
     const page = await openPage(browser, url, { refused: [401, 403] });
     await page.locator("#sign-in").waitFor();
@@ -134,7 +134,7 @@ describe.skipIf(!hasChromium)("the dashboard needs Chromium", patient, () => {
   });
 
   test("can be read on a phone: nothing is wider than the screen", async () => {
-    const { server, url } = await opened();
+    const { server, url } = await openDashboard();
     await server.gateway.run({ tool: "local:ok" });
     const phone = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true };
     const page = await openPage(browser, url, phone);

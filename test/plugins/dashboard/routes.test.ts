@@ -5,9 +5,9 @@ import { definePlugin, type JsonObject } from "../../../core/mod.ts";
 import { auth } from "../../../plugins/auth/mod.ts";
 import type { Overview, PendingRow } from "../../../plugins/dashboard/overview.ts";
 import { by, people } from "../serve/_people.ts";
-import { opened, openedWith } from "./_dashboard.ts";
+import { openDashboard } from "./_dashboard.ts";
 
-async function dataOf(url: string, since = 0, init: RequestInit = {}): Promise<Overview> {
+async function fetchOverview(url: string, since = 0, init: RequestInit = {}): Promise<Overview> {
   return (await (await fetch(new URL(`dashboard/data?since=${since}`, url), init)).json()) as Overview;
 }
 
@@ -44,7 +44,7 @@ function decide(
 
 describe("the page", () => {
   test("may load its own files and nothing else, and there are no others", async () => {
-    const { url } = await opened();
+    const { url } = await openDashboard();
     const page = await fetch(url);
     expect(page.headers.get("content-security-policy")).toMatch(
       /default-src 'none'; script-src 'self';.*frame-ancestors 'none'/,
@@ -60,16 +60,16 @@ describe("the page", () => {
   });
 
   test("is told of calls since it last looked, without arguments and results", async () => {
-    const { server, url } = await opened();
+    const { server, url } = await openDashboard();
     const { gateway } = server;
     await gateway.run({ tool: "local:ok", args: { password: "canary" } });
-    const first = await dataOf(url);
+    const first = await fetchOverview(url);
     expect(first.calls).toMatchObject([{ seq: 1, tool: "local:ok", outcome: "ok", stage: "execute" }]);
     await gateway.run({ tool: "local:fail" });
-    expect((await dataOf(url, 1)).calls).toMatchObject([{ seq: 2, outcome: "tool_error" }]);
-    expect((await dataOf(url, 2)).calls).toEqual([]);
-    expect((await dataOf(url, Number.NaN)).calls).toHaveLength(2);
-    expect(JSON.stringify(await dataOf(url))).not.toContain("canary");
+    expect((await fetchOverview(url, 1)).calls).toMatchObject([{ seq: 2, outcome: "tool_error" }]);
+    expect((await fetchOverview(url, 2)).calls).toEqual([]);
+    expect((await fetchOverview(url, Number.NaN)).calls).toHaveLength(2);
+    expect(JSON.stringify(await fetchOverview(url))).not.toContain("canary");
   });
 
   test("keeps no more calls than it should, however many there are", async () => {
@@ -85,24 +85,24 @@ describe("the page", () => {
 
   test("is for callers of its scope only, where callers are known", async () => {
     const [ann, bob] = people.tokens ?? [];
-    if (!ann || !bob) throw new Error("There is nobody.");
-    const { url } = await opened(auth({ tokens: [{ ...ann, scopes: ["admin"] }, bob] }));
-    const statusOf = async (path: string, init?: RequestInit): Promise<number> =>
+    if (!ann || !bob) throw new Error("There are no users.");
+    const { url } = await openDashboard([auth({ tokens: [{ ...ann, scopes: ["admin"] }, bob] })]);
+    const fetchStatus = async (path: string, init?: RequestInit): Promise<number> =>
       (await fetch(new URL(path, url), init)).status;
-    expect(await statusOf("")).toBe(200);
-    expect(await statusOf("dashboard/data")).toBe(401);
-    expect(await statusOf("dashboard/decide", { method: "POST" })).toBe(401);
-    expect(await statusOf("dashboard/data", by("bob"))).toBe(403);
+    expect(await fetchStatus("")).toBe(200);
+    expect(await fetchStatus("dashboard/data")).toBe(401);
+    expect(await fetchStatus("dashboard/decide", { method: "POST" })).toBe(401);
+    expect(await fetchStatus("dashboard/data", by("bob"))).toBe(403);
     const decided = await decide(url, {}, { ...by("bob").headers, origin: new URL(url).origin });
     expect(decided[0]).toBe(403);
-    expect((await dataOf(url, 0, by("ann"))).actor).toBe("ann");
+    expect((await fetchOverview(url, 0, by("ann"))).actor).toBe("ann");
   });
 });
 
 describe("a decision", () => {
   async function waiting() {
-    const { url, server } = await opened();
-    const { token, pending } = await dataOf(url);
+    const { url, server } = await openDashboard();
+    const { token, pending } = await fetchOverview(url);
     const own = { origin: new URL(url).origin, "x-toolpipe-token": token };
     const files = pending.find(({ id }) => id === "files") as PendingRow;
     const { status: _status, summary: _summary, ...what } = files;
@@ -112,14 +112,14 @@ describe("a decision", () => {
   }
 
   test("is not taken where callers need no token, unless that is asked for: an agent could send it by a tool", async () => {
-    const { url } = await openedWith({});
-    const { token, pending } = await dataOf(url);
+    const { url } = await openDashboard([], {});
+    const { token, pending } = await fetchOverview(url);
     const own = { origin: new URL(url).origin, "x-toolpipe-token": token };
     const { kind, id, hash } = pending[0] as PendingRow;
     const [status, body] = await decide(url, { kind, id, hash, grant: true }, own);
     expect(status).toBe(403);
     expect(JSON.stringify(body)).toContain("toolpipe approve");
-    expect((await dataOf(url)).pending).toHaveLength(pending.length);
+    expect((await fetchOverview(url)).pending).toHaveLength(pending.length);
   });
 
   test("counts only from the page itself, and with what only the page knows", async () => {
@@ -150,7 +150,7 @@ describe("a decision", () => {
     await expect.poll(isHeld, { timeout: 20_000 }).toBe(false);
   });
 
-  test("is about what was shown, and about nothing that came in its place", async () => {
+  test("applies to the definition that the page listed, and to no later one", async () => {
     const { url, own, what, isHeld } = await waiting();
     for (const other of [{ hash: "0".repeat(64) }, { id: "broken" }, { kind: "tool" }]) {
       const [status, body] = await decide(url, { ...what, ...other, grant: true }, own);
@@ -165,7 +165,7 @@ describe("a decision", () => {
   test("to refuse leaves it as it is, and it is no longer asked for", async () => {
     const { url, own, what, isHeld } = await waiting();
     await decide(url, { ...what, grant: false }, own);
-    expect((await dataOf(url)).pending.map(({ id }) => id)).toEqual(["other"]);
+    expect((await fetchOverview(url)).pending.map(({ id }) => id)).toEqual(["other"]);
     expect(isHeld()).toBe(true);
   });
 
@@ -191,11 +191,11 @@ describe("a decision", () => {
         });
       },
     });
-    const { url, server } = await opened(gate());
+    const { url, server } = await openDashboard([gate()]);
     const call = async (): Promise<string> =>
       (await server.gateway.run({ tool: "local:ok" })).error?.code ?? "ok";
     expect(await call()).toBe("TOOL_CHANGED");
-    const { token, pending } = await dataOf(url);
+    const { token, pending } = await fetchOverview(url);
     expect(pending).toContainEqual({
       kind: "tool",
       id: "local:ok",

@@ -15,7 +15,7 @@ import { createRanker } from "../../../plugins/search/mod.ts";
 import { sources } from "../../../plugins/sources/mod.ts";
 import { memoryStore, state } from "../../../plugins/state/mod.ts";
 import { upstreams } from "../../../plugins/upstreams/mod.ts";
-import { bodyOf, type Listening, listen } from "../../fixtures/http-servers.ts";
+import { type Listening, listen, readBody } from "../../fixtures/http-servers.ts";
 
 /** A tool of GitHub's server, as the specification has it. */
 export const listIssues: ToolDefinition = {
@@ -28,7 +28,7 @@ export const listIssues: ToolDefinition = {
   },
 };
 
-/** The definition of a server with a URL, as a person has it. */
+/** Definition of a server with a URL, as in a user's config. */
 export function remote(
   name: string,
   url: string,
@@ -42,7 +42,7 @@ export function remote(
 }
 
 /** A machine with these variables and no others. */
-export function machineWith(env: Machine["env"]): () => Machine {
+export function createMachine(env: Machine["env"]): () => Machine {
   return () => ({ platform: "linux", home: "/nowhere", env, project: "/nowhere" });
 }
 
@@ -132,12 +132,12 @@ export type Gate = (
   method: string,
 ) => number | readonly [number, Record<string, string>] | "reset" | undefined | Promise<undefined>;
 
-/** A server of the older era with one tool and sessions, that first asks a gate. */
+/** Server of the legacy protocol with one tool and sessions; each request passes a gate first. */
 export async function gatedServer(gate: Gate): Promise<Listening & { readonly live: Set<string> }> {
   const live = new Set<string>();
   let count = 0;
   const listening = await listen(async (request, response) => {
-    const text = request.method === "POST" ? await bodyOf(request) : "";
+    const text = request.method === "POST" ? await readBody(request) : "";
     const message = (text === "" ? {} : JSON.parse(text)) as { id?: number; method?: string };
     const verdict = await gate(request, message.method ?? String(request.method));
     if (verdict === "reset") return void request.socket.resetAndDestroy();

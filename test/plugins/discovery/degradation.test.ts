@@ -138,14 +138,14 @@ describe("each failure that the specification names has a code:", () => {
     expect(findFault(error)).toBeUndefined();
   });
 
-  test("what is not one of ours is kept from whoever reads the message", () => {
+  test("a foreign error is kept out of the message", () => {
     const error = discoveryError(new Error("the password is hunter2"), "session", "one");
     expect(error.code).toBe("SESSION_INIT_FAILED");
     expect(JSON.stringify(error)).not.toContain("hunter2");
     expect(error.message).toContain('"one"');
   });
 
-  test("a rate limit says how long it lasts", () => {
+  test("a rate limit reports how long it lasts", () => {
     const error = new GatewayError(UPSTREAM_ERROR, "No.", { data: { status: 429, retryAfterMs: 5_000 } });
     expect(raised(error).data).toMatchObject({ retryAfterMs: 5_000, server: "one" });
   });

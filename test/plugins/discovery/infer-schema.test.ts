@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { inferSchema } from "../../../plugins/discovery/infer-schema.ts";
+import { inferSchema } from "../../../plugins/discovery/introspect-output.ts";
 import { copySchema } from "../../../plugins/lib/schema/copy.ts";
 
 describe("the schema of an answer", () => {

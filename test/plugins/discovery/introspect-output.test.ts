@@ -1,8 +1,9 @@
-import { describe, expect, onTestFinished, test } from "vitest";
-import { createGateway, type Gateway, type SettledCall, type ToolDefinition } from "../../../core/mod.ts";
+import { describe, expect, test } from "vitest";
+import type { Gateway, SettledCall, ToolDefinition } from "../../../core/mod.ts";
 import type { ServerConfig } from "../../../core/services/sources.ts";
-import { outputIntrospection } from "../../../plugins/discovery/introspect-output.ts";
+import { createOutputIntrospection } from "../../../plugins/discovery/introspect-output.ts";
 import { validate } from "../../../plugins/validate.ts";
+import { openGateway } from "../../support/open-gateway.ts";
 
 const config: ServerConfig = {
   name: "shop",
@@ -17,12 +18,12 @@ const tool = (name: string, more: Partial<ToolDefinition> = {}): ToolDefinition 
 });
 
 /** A gateway whose tools give these answers, with what its audit saw. */
-async function open(
+async function openTool(
   tools: readonly ToolDefinition[],
   answer: (call: { readonly name: string }) => object,
 ): Promise<{ gateway: Gateway; audited: SettledCall[] }> {
   const audited: SettledCall[] = [];
-  const gateway = await createGateway({
+  const gateway = await openGateway({
     plugins: [
       validate(),
       {
@@ -36,7 +37,6 @@ async function open(
       },
     ],
   });
-  onTestFinished(() => gateway.close());
   await gateway.catalog.replace({ id: "shop" }, tools);
   return { gateway, audited };
 }
@@ -46,8 +46,8 @@ const json = (value: unknown): object => ({ content: [{ type: "text", text: JSON
 describe("finding out what a tool answers", () => {
   test("calls it once, with arguments that it takes, in the sight of the audit", async () => {
     const list = tool("list_issues");
-    const { gateway, audited } = await open([list], () => json([{ id: 1, title: "a" }]));
-    const introspect = outputIntrospection(gateway);
+    const { gateway, audited } = await openTool([list], () => json([{ id: 1, title: "a" }]));
+    const introspect = createOutputIntrospection(gateway);
     const schema = {
       type: "array",
       items: {
@@ -63,11 +63,11 @@ describe("finding out what a tool answers", () => {
     expect(typeof audited[0]?.args["repo"]).toBe("string");
   });
 
-  test("takes structured content before text", async () => {
+  test("prefers structured content to text blocks", async () => {
     const get = tool("get_status");
     const answer = { ...json({ other: 1 }), structuredContent: { up: true } };
-    const { gateway } = await open([get], () => answer);
-    expect(await outputIntrospection(gateway)(get, { config })).toEqual({
+    const { gateway } = await openTool([get], () => answer);
+    expect(await createOutputIntrospection(gateway)(get, { config })).toEqual({
       type: "object",
       properties: { up: { type: "boolean" } },
       required: ["up"],
@@ -83,15 +83,15 @@ describe("finding out what a tool answers", () => {
       tool("send_mail"),
       tool("execute_sql"),
     ];
-    const { gateway, audited } = await open(tools, () => json({}));
-    const introspect = outputIntrospection(gateway);
+    const { gateway, audited } = await openTool(tools, () => json({}));
+    const introspect = createOutputIntrospection(gateway);
     for (const one of tools) expect(await introspect(one, { config })).toBeUndefined();
     expect(audited).toEqual([]);
   });
 
   test("calls nothing that is not in the catalog as it is, or that is disabled", async () => {
-    const { gateway, audited } = await open([tool("list_issues")], () => json({}));
-    const introspect = outputIntrospection(gateway);
+    const { gateway, audited } = await openTool([tool("list_issues")], () => json({}));
+    const introspect = createOutputIntrospection(gateway);
     expect(await introspect(tool("list_pulls"), { config })).toBeUndefined();
     expect(await introspect(tool("list_issues", { description: "Another" }), { config })).toBeUndefined();
     expect(audited).toEqual([]);
@@ -109,8 +109,8 @@ describe("finding out what a tool answers", () => {
     ],
   ])("leaves no schema after %s, and does not try again", async (_, answer) => {
     const get = tool("get_thing");
-    const { gateway, audited } = await open([get], answer);
-    const introspect = outputIntrospection(gateway);
+    const { gateway, audited } = await openTool([get], answer);
+    const introspect = createOutputIntrospection(gateway);
     expect(await introspect(get, { config })).toBeUndefined();
     expect(await introspect(get, { config })).toBeUndefined();
     expect(audited).toHaveLength(1);
@@ -119,8 +119,8 @@ describe("finding out what a tool answers", () => {
   test("leaves what a server declares as it is, and calls nothing for it", async () => {
     const outputSchema = { type: "object", properties: { a: { type: "string" } } };
     const get = tool("get_thing", { outputSchema });
-    const { gateway, audited } = await open([get], () => json({}));
-    expect(await outputIntrospection(gateway)(get, { config })).toEqual(outputSchema);
+    const { gateway, audited } = await openTool([get], () => json({}));
+    expect(await createOutputIntrospection(gateway)(get, { config })).toEqual(outputSchema);
     expect(audited).toEqual([]);
   });
 });

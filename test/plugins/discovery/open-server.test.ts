@@ -3,14 +3,14 @@ import type { ServerConfig } from "../../../core/services/sources.ts";
 import type { DiscoveryOptions } from "../../../plugins/discovery/mod.ts";
 import { findSpareToken } from "../../../plugins/discovery/open-server.ts";
 import { closeServers } from "../../fixtures/http-servers.ts";
-import { failureOf } from "../../support/failure.ts";
-import { gatedServer, machineWith, pooled, remote } from "./_fixtures.ts";
+import { catchFailure } from "../../support/failure.ts";
+import { createMachine, gatedServer, pooled, remote } from "./_fixtures.ts";
 
 afterEach(closeServers);
 afterEach(() => vi.unstubAllEnvs());
 
 const env = { MCP_AUTH_TOKEN: "generic-token", GITHUB_MCP_TOKEN: "github-token" };
-const machine = machineWith(env)();
+const machine = createMachine(env)();
 
 describe("a token that no definition names goes to", () => {
   test.each<[string, ServerConfig, string | undefined]>([
@@ -69,10 +69,10 @@ describe("a token that no definition names goes to", () => {
     expect(findSpareToken(remote("github", url), machine)).toBe(expected);
   });
 
-  test("GitHub as any other where it has none of its own, and to nobody where none is set", () => {
+  test("GitHub like any other if it has none of its own, and to no server if none is set", () => {
     const github = remote("github", "https://api.githubcopilot.com/mcp/");
-    expect(findSpareToken(github, machineWith({ MCP_AUTH_TOKEN: "t" })())).toBe("MCP_AUTH_TOKEN");
-    expect(findSpareToken(github, machineWith({ MCP_AUTH_TOKEN: "" })())).toBeUndefined();
+    expect(findSpareToken(github, createMachine({ MCP_AUTH_TOKEN: "t" })())).toBe("MCP_AUTH_TOKEN");
+    expect(findSpareToken(github, createMachine({ MCP_AUTH_TOKEN: "" })())).toBeUndefined();
   });
 });
 
@@ -82,8 +82,8 @@ describe("a server that", () => {
     vi.stubEnv("AWS_SECRET_ACCESS_KEY", "hunter2");
   });
 
-  /** What a server sees of us, where it answers everything, or 401 without this token. */
-  async function seenBy(
+  /** Records the requests that a server receives, which answers 401 without this token. */
+  async function recordRequests(
     wanted: string | undefined,
     config: (url: string) => ServerConfig = (url) => remote("a", url),
     options: DiscoveryOptions = {},
@@ -107,33 +107,35 @@ describe("a server that", () => {
   }
 
   test("does not ask for a token gets none", async () => {
-    expect(await seenBy(undefined)).toMatchObject({ code: "ok", seen: new Set([undefined]) });
+    expect(await recordRequests(undefined)).toMatchObject({ code: "ok", seen: new Set([undefined]) });
   });
 
   test("asks for one gets the generic one", async () => {
-    expect(await seenBy("Bearer generic-token")).toMatchObject({
+    expect(await recordRequests("Bearer generic-token")).toMatchObject({
       code: "ok",
       seen: new Set([undefined, "Bearer generic-token"]),
     });
   });
 
   test("wants another one is not asked again and again", async () => {
-    const { code, seen } = await seenBy("Bearer something-else");
+    const { code, seen } = await recordRequests("Bearer something-else");
     expect(code).toBe("NEEDS_AUTH");
     expect(seen).toEqual(new Set([undefined, "Bearer generic-token"]));
   });
 
   test("a registry or a project names gets none, however much it asks", async () => {
     for (const origin of [{ source: "registry" }, { scope: "project" }] as const) {
-      const { code, seen } = await seenBy("Bearer generic-token", (url) => remote("a", url, { origin }));
+      const { code, seen } = await recordRequests("Bearer generic-token", (url) =>
+        remote("a", url, { origin }),
+      );
       expect(code).toBe("NEEDS_AUTH");
       expect(seen).toEqual(new Set([undefined]));
     }
   });
 
-  test("is given headers gets those, in place of its own, letter by letter", async () => {
+  test("gets the given headers unchanged, instead of its own", async () => {
     const value = `Bearer \${MCP_AUTH_TOKEN} $$ {env:HOME}`;
-    const { code, seen, headers } = await seenBy(
+    const { code, seen, headers } = await recordRequests(
       value,
       (url) =>
         remote("a", url, { connection: { headers: { authorization: "Bearer old", "X-Tenant": "mine" } } }),
@@ -145,7 +147,7 @@ describe("a server that", () => {
   });
 
   test("a registry names gets what the caller says it shall have", async () => {
-    const { code } = await seenBy(
+    const { code } = await recordRequests(
       "Bearer given",
       (url) => remote("a", url, { origin: { source: "registry", scope: "project" } }),
       { authHeaders: { Authorization: "Bearer given" } },
@@ -162,7 +164,7 @@ describe("a server that", () => {
       origin: { source: "registry", scope: "project" },
       connection: { headers: { "X-Key": `\${AWS_SECRET_ACCESS_KEY}` } },
     });
-    const error = await failureOf(service.discoverTools(config));
+    const error = await catchFailure(service.discoverTools(config));
     expect(error.code).toBe("MISSING_VARIABLE");
     expect(server.seen).toEqual([]);
   });

@@ -1,17 +1,16 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { serverLimiter } from "../../../plugins/discovery/rate-limiter.ts";
+import { limitRequests } from "../../../plugins/discovery/discover-server.ts";
 import { memoryLimiter } from "../../../plugins/lib/rate.ts";
-import { failureOf } from "../../support/failure.ts";
+import { catchFailure } from "../../support/failure.ts";
 import { faked, remote } from "./_fixtures.ts";
 
 const usual = { requestsPerSecond: 10, burstSize: 20 };
 
-/** A limiter on a clock that goes on only while somebody waits. */
-function timed(servers = {}): { acquire: ReturnType<typeof serverLimiter>["acquire"]; now: () => number } {
+/** A limiter on a clock that goes on only during a wait. */
+function timed(limits = {}): { acquire: ReturnType<typeof limitRequests>; now: () => number } {
   let now = 0;
-  const { acquire } = serverLimiter({
-    servers,
+  const acquire = limitRequests(limits, {
     limiter: memoryLimiter(() => now),
     async sleep(ms) {
       now += ms;
@@ -83,17 +82,17 @@ test("a discovery waits for its turn at each server", async () => {
   await service.discoverTools(github);
   await service.discoverTools(github);
   expect(waits).toEqual([]);
-  await failureOf(service.discoverTools(github, { signal: abort.signal }));
+  await catchFailure(service.discoverTools(github, { signal: abort.signal }));
   expect(waits).toHaveLength(1);
   expect(service.sessions.opened).toBe(2);
 });
 
-test("who gives up while waiting is let go", async () => {
-  const limiter = serverLimiter();
+test("an aborted wait ends", async () => {
+  const acquire = limitRequests();
   const slow = { requestsPerSecond: 0.001, burstSize: 1 };
-  await limiter.acquire("a", slow);
+  await acquire("a", slow);
   const abort = new AbortController();
-  const waiting = failureOf(limiter.acquire("a", slow, abort.signal));
+  const waiting = catchFailure(acquire("a", slow, abort.signal));
   abort.abort();
   expect((await waiting).code).toBe("CANCELLED");
 });

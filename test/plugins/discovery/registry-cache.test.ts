@@ -1,15 +1,15 @@
-import { afterEach, expect, onTestFinished, test } from "vitest";
-import { createGateway } from "../../../core/mod.ts";
+import { afterEach, expect, test } from "vitest";
 import { cache } from "../../../plugins/cache/mod.ts";
 import { createToolCache } from "../../../plugins/discovery/tool-cache.ts";
 import { registries } from "../../../plugins/registries/mod.ts";
 import { closeServers, listen } from "../../fixtures/http-servers.ts";
+import { openGateway } from "../../support/open-gateway.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { gatedServer, pooled } from "./_fixtures.ts";
 
 afterEach(closeServers);
 
-test("what a real registry answers is remembered for the next question, if that is wanted", async () => {
+test("caches answers of a real registry for the next query, where configured", async () => {
   let asked = 0;
   const server = await gatedServer(() => undefined);
   const entry = {
@@ -26,10 +26,9 @@ test("what a real registry answers is remembered for the next question, if that 
     response.setHeader("content-type", "application/json");
     response.end(JSON.stringify({ servers: [entry], metadata: {} }));
   });
-  const gateway = await createGateway({
+  const gateway = await openGateway({
     plugins: [cache({ folder: await temporaryFolder() }), registries({ urls: [origin] })],
   });
-  onTestFinished(() => gateway.close());
   const { services } = gateway;
   if (!services.cache) throw new Error("There is no cache.");
   const service = pooled({

@@ -3,7 +3,7 @@ import { GatewayError, type JsonObject } from "../../../core/mod.ts";
 import type { Registries, RegistryEntry } from "../../../core/services/registries.ts";
 import { CONNECT_FAILED } from "../../../core/services/servers.ts";
 import { closeServers } from "../../fixtures/http-servers.ts";
-import { failureOf } from "../../support/failure.ts";
+import { catchFailure } from "../../support/failure.ts";
 import { faked, listIssues, pooled, remote } from "./_fixtures.ts";
 
 afterEach(closeServers);
@@ -38,8 +38,8 @@ function toEntry({ server, _meta }: JsonObject): RegistryEntry {
   };
 }
 
-/** A registry in memory that looks for a text within names, as real ones do. */
-function registryOf(...entries: readonly JsonObject[]): Registries & { readonly asked: string[] } {
+/** A registry in memory that searches names for a string, as real ones do. */
+function createRegistry(...entries: readonly JsonObject[]): Registries & { readonly asked: string[] } {
   const asked: string[] = [];
   return {
     asked,
@@ -53,7 +53,7 @@ function registryOf(...entries: readonly JsonObject[]): Registries & { readonly 
 
 describe("discovering from a registry", () => {
   test("asks every server it names and keeps failures apart", async () => {
-    const registry = registryOf(
+    const registry = createRegistry(
       entry("io.github.a/github", withUrl("https://a.example/mcp")),
       entry("io.github.b/github", withUrl("https://b.example/mcp")),
       entry("io.github.c/github"),
@@ -90,7 +90,7 @@ describe("discovering from a registry", () => {
         },
       },
       {
-        registries: registryOf(
+        registries: createRegistry(
           ...names.map((name, index) => entry(name, withUrl(`https://s${index}.example/`))),
         ),
       },
@@ -104,7 +104,7 @@ describe("discovering from a registry", () => {
 
   test("starts no program, and tells how to add one", async () => {
     const service = pooled({
-      registries: registryOf(entry("io.github.a/tool", program)),
+      registries: createRegistry(entry("io.github.a/tool", program)),
     });
     const { servers, failures } = await service.discoverFromRegistry("tool");
     expect(servers).toEqual([]);
@@ -114,7 +114,7 @@ describe("discovering from a registry", () => {
 
   test("prefers a URL to a program", async () => {
     const both = entry("io.github.a/both", { ...program, ...withUrl("https://a.example/mcp") });
-    const [found] = await faked({}, { registries: registryOf(both) }).searchRegistryForCapability("both");
+    const [found] = await faked({}, { registries: createRegistry(both) }).searchRegistryForCapability("both");
     expect(found?.config?.connection).toMatchObject({ type: "http", url: "https://a.example/mcp" });
   });
 
@@ -127,17 +127,17 @@ describe("discovering from a registry", () => {
     "https://localhost/mcp",
   ])("does not reach into a private network: %s", async (url) => {
     const service = pooled({
-      registries: registryOf(entry("io.github.a/inside", withUrl(url))),
+      registries: createRegistry(entry("io.github.a/inside", withUrl(url))),
     });
     const { failures } = await service.discoverFromRegistry("inside");
     expect(failures.map(({ error }) => error.code)).toEqual(["SSRF_BLOCKED"]);
   });
 
-  test("survives a registry that cannot be asked with an error that says so", async () => {
+  test("survives a registry that cannot be asked, and reports its error", async () => {
     const broken: Registries = {
       search: () => Promise.reject(new GatewayError(CONNECT_FAILED, "The registry cannot be reached.")),
     };
-    expect((await failureOf(faked({}, { registries: broken }).discoverFromRegistry("x"))).code).toBe(
+    expect((await catchFailure(faked({}, { registries: broken }).discoverFromRegistry("x"))).code).toBe(
       "CONNECT_FAILED",
     );
   });
@@ -145,7 +145,7 @@ describe("discovering from a registry", () => {
   test("reports one of several registries that cannot be asked, and goes on", async () => {
     const half: Registries = {
       async search() {
-        const { entries } = await registryOf(entry("io.a/x", withUrl("https://a.example/"))).search("x");
+        const { entries } = await createRegistry(entry("io.a/x", withUrl("https://a.example/"))).search("x");
         return { entries, troubles: [new GatewayError(CONNECT_FAILED, "The other one cannot be reached.")] };
       },
     };
@@ -169,8 +169,8 @@ describe("a capability", () => {
   ];
   const offered = ({ name }: { readonly name: string }) => ({ tools: name === "github" ? tools : weather });
 
-  test("is looked for among the person's own servers first", async () => {
-    const registry = registryOf();
+  test("is looked for among the user's own servers first", async () => {
+    const registry = createRegistry();
     const service = faked(offered, { registries: registry, configuredServers });
     const { from, servers } = await service.findServersForCapability("list_issues");
     expect(from).toBe("configured");
@@ -182,7 +182,7 @@ describe("a capability", () => {
   test("is looked for in a registry where none of them has it, and nothing found there is registered", async () => {
     const registered: string[] = [];
     const service = faked(offered, {
-      registries: registryOf(entry("io.a/slack", withUrl("https://a.example/mcp"))),
+      registries: createRegistry(entry("io.a/slack", withUrl("https://a.example/mcp"))),
       configuredServers: () => configuredServers().slice(1),
       marketplace: { register: ({ id }) => void registered.push(id) },
     });
@@ -205,7 +205,7 @@ describe("a capability", () => {
     }
   });
 
-  test("that nobody has is an empty answer", async () => {
+  test("that no server has is an empty answer", async () => {
     const { servers } = await faked(offered, { configuredServers }).findServersForCapability("slack");
     expect(servers).toEqual([]);
   });

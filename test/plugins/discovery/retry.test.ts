@@ -9,11 +9,11 @@ import {
   UPSTREAM_CLOSED,
   UPSTREAM_ERROR,
 } from "../../../core/services/servers.ts";
-import { mayAskAgain } from "../../../plugins/discovery/errors.ts";
+import { isRetryable } from "../../../plugins/discovery/errors.ts";
 import type { DiscoveryService } from "../../../plugins/discovery/mod.ts";
-import { delayBefore } from "../../../plugins/lib/backoff.ts";
+import { nextBackoffDelay } from "../../../plugins/lib/backoff.ts";
 import { closeServers } from "../../fixtures/http-servers.ts";
-import { failureOf } from "../../support/failure.ts";
+import { catchFailure } from "../../support/failure.ts";
 import { faked, type Gate, gatedServer, pooled, remote } from "./_fixtures.ts";
 
 afterEach(closeServers);
@@ -31,7 +31,7 @@ const askedToWait = (retryAfterMs: number): GatewayError =>
 
 describe("the wait before a retry", () => {
   test("doubles from a second up to thirty", () => {
-    const waits = [0, 1, 2, 3, 4, 5, 6].map((retry) => delayBefore(retry, failing, policy, () => 0.5));
+    const waits = [0, 1, 2, 3, 4, 5, 6].map((retry) => nextBackoffDelay(retry, failing, policy, () => 0.5));
     expect(waits).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000]);
   });
 
@@ -40,19 +40,19 @@ describe("the wait before a retry", () => {
     fc.assert(
       fc.property(fc.nat(20), unit, (retry, random) => {
         const planned = Math.min(30_000, 1_000 * 2 ** retry);
-        const wait = delayBefore(retry, failing, policy, () => random) as number;
+        const wait = nextBackoffDelay(retry, failing, policy, () => random) as number;
         expect(wait).toBeGreaterThanOrEqual(planned * 0.9 - 1e-6);
         expect(wait).toBeLessThanOrEqual(Math.min(30_000, planned * 1.1 + 1e-6));
       }),
     );
-    expect(delayBefore(0, failing, policy, () => 0)).toBe(900);
-    expect(delayBefore(0, failing, policy, () => 1)).toBe(1_100);
+    expect(nextBackoffDelay(0, failing, policy, () => 0)).toBe(900);
+    expect(nextBackoffDelay(0, failing, policy, () => 1)).toBe(1_100);
   });
 
   test("is as long as the server says, and is not waited where that is longer than the longest", () => {
-    expect(delayBefore(0, askedToWait(7_000), policy)).toBe(7_000);
-    expect(delayBefore(0, askedToWait(30_001), policy)).toBeUndefined();
-    expect(delayBefore(3, askedToWait(10), policy, () => 0.5)).toBe(8_000);
+    expect(nextBackoffDelay(0, askedToWait(7_000), policy)).toBe(7_000);
+    expect(nextBackoffDelay(0, askedToWait(30_001), policy)).toBeUndefined();
+    expect(nextBackoffDelay(3, askedToWait(10), policy, () => 0.5)).toBe(8_000);
   });
 });
 
@@ -75,22 +75,22 @@ describe("a failure that may pass", () => {
     ["a command that is not there", error(SPAWN_FAILED), false],
     ["a login that is missing", error(NEEDS_AUTH), false],
     ["an answer that is an error", error(UPSTREAM_ERROR, { rpcCode: -32000 }), false],
-    ["somebody who gave up", error("CANCELLED"), false],
+    ["a cancelled call", error("CANCELLED"), false],
   ])("%s", (_, thrown, expected) => {
-    expect(mayAskAgain(thrown)).toBe(expected);
+    expect(isRetryable(thrown)).toBe(expected);
   });
 });
 
 describe("a server over HTTP", () => {
   /** Fails so often, then works. */
-  async function failsWith(
+  async function expectFailure(
     times: number,
     verdict: Awaited<ReturnType<Gate>>,
     method = "initialize",
   ): Promise<{ run: () => Promise<number>; waits: number[]; tries: () => number; live: Set<string> }> {
     let count = 0;
     const server = await gatedServer((_, asked) => {
-      // The question of the newer era comes first, and is answered with an error that names the older one.
+      // The modern handshake comes first, and is answered with an error that names the legacy protocol.
       const isMeant =
         method === "initialize" ? asked === "server/discover" || asked === method : asked === method;
       if (!isMeant || count >= times) return undefined;
@@ -115,20 +115,20 @@ describe("a server over HTTP", () => {
   }
 
   test("that was asked too often is asked again, later each time", async () => {
-    const { run, waits } = await failsWith(3, 429, "tools/list");
+    const { run, waits } = await expectFailure(3, 429, "tools/list");
     expect(await run()).toBe(1);
     expect(waits).toEqual([1_000, 2_000, 4_000]);
   });
 
   test("is left alone for as long as it says", async () => {
-    const { run, waits } = await failsWith(1, [429, { "retry-after": "7" }], "tools/list");
+    const { run, waits } = await expectFailure(1, [429, { "retry-after": "7" }], "tools/list");
     expect(await run()).toBe(1);
     expect(waits).toEqual([7_000]);
   });
 
   test("that wants to be left alone for too long fails with how long that is", async () => {
-    const { run, waits, live } = await failsWith(1, [429, { "retry-after": "3600" }], "tools/list");
-    const error = await failureOf(run());
+    const { run, waits, live } = await expectFailure(1, [429, { "retry-after": "3600" }], "tools/list");
+    const error = await catchFailure(run());
     expect({ code: error.code, ...error.data }).toMatchObject({
       code: "RATE_LIMITED",
       retryAfterMs: 3_600_000,
@@ -145,7 +145,7 @@ describe("a server over HTTP", () => {
     "that %s is asked again, when a session is opened and when tools are listed",
     async (_, verdict) => {
       for (const method of ["initialize", "tools/list"]) {
-        const { run, waits, live } = await failsWith(1, verdict, method);
+        const { run, waits, live } = await expectFailure(1, verdict, method);
         expect(await run()).toBe(1);
         // A request that was reset before its first byte may be made again by the runtime itself, at once.
         expect(verdict === "reset" ? [[], [1_000]] : [[1_000]]).toContainEqual(waits);
@@ -154,9 +154,9 @@ describe("a server over HTTP", () => {
     },
   );
 
-  test("that fails four times is given up", async () => {
-    const { run, waits, tries } = await failsWith(9, 503, "tools/list");
-    const error = await failureOf(run());
+  test("that fails four times is abandoned", async () => {
+    const { run, waits, tries } = await expectFailure(9, 503, "tools/list");
+    const error = await catchFailure(run());
     expect(error.code).toBe("TOOLS_LIST_FAILED");
     expect(error.data).toMatchObject({ status: 503, server: "remote" });
     expect(waits).toEqual([1_000, 2_000, 4_000]);
@@ -168,8 +168,8 @@ describe("a server over HTTP", () => {
     [403, "NEEDS_AUTH"],
     [401, "NEEDS_AUTH"],
   ])("that answers %i is not asked again", async (status, code) => {
-    const { run, waits } = await failsWith(9, status);
-    expect((await failureOf(run())).code).toBe(code);
+    const { run, waits } = await expectFailure(9, status);
+    expect((await catchFailure(run())).code).toBe(code);
     expect(waits).toEqual([]);
   });
 });
@@ -180,11 +180,11 @@ test("a server that cannot be reached is not asked again", async () => {
   const service = pooled({
     waiting: {
       async sleep() {
-        throw new Error("Nobody should wait.");
+        throw new Error("No retry should wait.");
       },
     },
   });
-  expect((await failureOf(service.discoverTools(remote("gone", server.url)))).code).toBe("CONNECT_FAILED");
+  expect((await catchFailure(service.discoverTools(remote("gone", server.url)))).code).toBe("CONNECT_FAILED");
 });
 
 test("a process that took too long is started again, and one that broke off is not", async () => {
@@ -206,6 +206,6 @@ test("a process that took too long is started again, and one that broke off is n
       throw new GatewayError(UPSTREAM_CLOSED, "It ended.");
     },
   });
-  await failureOf(broken.discoverTools(config));
+  await catchFailure(broken.discoverTools(config));
   expect(broken.waits).toEqual([]);
 });

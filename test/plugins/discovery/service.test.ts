@@ -2,12 +2,12 @@ import { readdir } from "node:fs/promises";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { createGateway, GatewayError } from "../../../core/mod.ts";
 import { cache } from "../../../plugins/cache/mod.ts";
-import { inferTags } from "../../../plugins/discovery/gateway-discovery.ts";
+import { inferTags } from "../../../plugins/discovery/manifest.ts";
 import { discoveryProvider, runtimeDiscovery, serverDiscovery } from "../../../plugins/discovery/mod.ts";
-import { discoverySettings } from "../../../plugins/discovery/options.ts";
+import { parseDiscoveryOptions } from "../../../plugins/discovery/options.ts";
 import { types } from "../../../plugins/types/mod.ts";
 import { passthrough } from "../../../presets/passthrough.ts";
-import { failureOf } from "../../support/failure.ts";
+import { catchFailure } from "../../support/failure.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { faulty } from "../cli/_place.ts";
 import { until } from "../upstreams/_fixtures.ts";
@@ -52,7 +52,7 @@ describe("a tool as a capability", () => {
     expect(JSON.stringify(manifest)).not.toContain("hunter2");
   });
 
-  test("has an id of its own, whatever strangers call their tools", () => {
+  test("has an id of its own for any name of a tool", () => {
     const service = pooled({ inferTags });
     const names = ["a.b", "a_b", "a b", "a/b", "../a", ") (evil", "ä", ""];
     const ids = names.map(
@@ -82,7 +82,7 @@ describe("a tool as a capability", () => {
 
 describe("options", () => {
   test("have the defaults of the specification", () => {
-    expect(discoverySettings()).toEqual({
+    expect(parseDiscoveryOptions()).toEqual({
       introspectOutputSchemas: false,
       useCache: false,
       refreshCache: false,
@@ -107,7 +107,7 @@ describe("options", () => {
     [{ rateLimit: { burstSize: 0 } }, "rateLimit.burstSize: expected a whole number, 1 or more"],
     [{ usecache: true }, "usecache: there is no such option"],
   ])("that are wrong are refused: %j", async (options, message) => {
-    const error = await failureOf(faked({}).discoverTools(github, options));
+    const error = await catchFailure(faked({}).discoverTools(github, options));
     expect(error.code).toBe("CONFIG_INVALID");
     expect(error.message).toContain(message);
   });
@@ -116,7 +116,7 @@ describe("options", () => {
 describe("warming", () => {
   const servers = ["a", "b", "c"].map((name) => remote(name, `https://${name}.example/mcp`));
 
-  test("makes the next discovery ask nobody, and counts what it did", async () => {
+  test("makes the next discovery ask no server, and counts its work", async () => {
     const service = faked(
       { tools: [listIssues, { ...listIssues, name: "other" }] },
       { cache: memoryCache() },
@@ -130,13 +130,13 @@ describe("warming", () => {
     expect(service.sessions.opened).toBe(3);
   });
 
-  test("knows all servers of the person, and none where there are none", async () => {
+  test("knows all servers of the user, and none where there are none", async () => {
     const service = faked({}, { configuredServers: async () => servers });
     expect(await service.warmCacheForAllConfiguredServers()).toMatchObject({ successful: 3 });
     expect(await faked({}).warmCacheForAllConfiguredServers()).toMatchObject({ successful: 0, failed: 0 });
   });
 
-  test("ends with whoever waits for it", async () => {
+  test("ends with its caller", async () => {
     const abort = new AbortController();
     const service = faked({ onOpen: () => abort.abort() }, { cache: memoryCache() });
     const statistics = await service.warmCacheForServers(servers, {
@@ -149,7 +149,7 @@ describe("warming", () => {
 });
 
 describe("callers", () => {
-  test("resolve a capability at run time, and register what the person's own servers have", async () => {
+  test("resolve a capability at run time, and register what the user's own servers have", async () => {
     const registered: string[] = [];
     const marketplace = { register: ({ id }: { id: string }) => void registered.push(id) };
     const service = faked({}, { configuredServers: () => [github] });
@@ -166,7 +166,7 @@ describe("callers", () => {
   });
 });
 
-test("what is to be exported is handed on with where to", async () => {
+test("passes tools to the exporter with the target folder", async () => {
   const exported: unknown[] = [];
   const service = faked(
     {},
@@ -180,15 +180,17 @@ test("what is to be exported is handed on with where to", async () => {
   expect(exported).toEqual([["github", ["mcp.github.list_issues"], "out"]]);
 });
 
-test("what is to be exported where nothing exports is a warning, and the tools are found all the same", async () => {
+test("warns where no exporter exists, and still finds the tools", async () => {
   const { tools, warnings } = await faked({}).discoverServer(github, { exportToRtfs: true });
   expect(tools).toHaveLength(1);
-  expect(warnings.map(({ message }) => message)).toEqual(["There is nothing that exports tools."]);
+  expect(warnings.map(({ message }) => message)).toEqual([
+    "Tools cannot be exported: the discovery service has no exporter.",
+  ]);
 });
 
 test("a limit of a single server that makes no sense is refused when the service is made", async () => {
   const make = (): unknown => pooled({ inferTags, rateLimits: { a: { burstSize: 0 } } });
-  const error = await failureOf(Promise.resolve().then(make));
+  const error = await catchFailure(Promise.resolve().then(make));
   expect(error.message).toContain("rateLimit.burstSize: expected a whole number, 1 or more");
 });
 
@@ -203,7 +205,7 @@ test("where the cache is switched off, nothing is kept in files", async () => {
   expect(await readdir(folder)).toEqual([]);
 });
 
-test("the plugin finds the tools of the gateway's servers, and remembers them in the folder of the environment", async () => {
+test("the plugin finds the tools of the gateway's servers, and caches them in the folder of the environment", async () => {
   const folder = await temporaryFolder();
   vi.stubEnv("CCOS_MCP_CACHE_DIR", folder);
   const errors: GatewayError[] = [];
@@ -246,6 +248,6 @@ test("a failure of the service itself is one of ours", async () => {
       throw new TypeError("a bug");
     },
   });
-  const error = await failureOf(service.discoverTools(github));
+  const error = await catchFailure(service.discoverTools(github));
   expect(GatewayError.is(error) && error.message).not.toContain("a bug");
 });

@@ -6,7 +6,7 @@ import { GatewayError } from "../../../core/mod.ts";
 import { UPSTREAM_ERROR } from "../../../core/services/servers.ts";
 import { type DiscoveryStep, discoverySteps } from "../../../plugins/discovery/mod.ts";
 import { closeServers, legacyStreamable } from "../../fixtures/http-servers.ts";
-import { failureOf } from "../../support/failure.ts";
+import { catchFailure } from "../../support/failure.ts";
 import { temporaryFolder, writeFiles } from "../../support/temporary-folder.ts";
 import { isAlive, until } from "../upstreams/_fixtures.ts";
 import { faked, gatedServer, listIssues, memoryCache, pooled, remote } from "./_fixtures.ts";
@@ -20,7 +20,7 @@ function traced(): { readonly steps: DiscoveryStep[]; readonly onStep: (step: Di
   return { steps, onStep: (step) => void steps.push(step) };
 }
 
-const shown = (steps: readonly DiscoveryStep[]): string[] =>
+const format = (steps: readonly DiscoveryStep[]): string[] =>
   steps.map(({ number, name, outcome }) => `${number} ${name} ${outcome}`);
 
 test("a server is asked in ten steps, in this order", async () => {
@@ -44,7 +44,7 @@ test("a server is asked in ten steps, in this order", async () => {
     registerInMarketplace: true,
     onStep,
   });
-  expect(shown(steps)).toEqual(discoverySteps.map((name, index) => `${index + 1} ${name} done`));
+  expect(format(steps)).toEqual(discoverySteps.map((name, index) => `${index + 1} ${name} done`));
   expect(steps.every(({ server, attempt }) => server === "github" && attempt === 1)).toBe(true);
   expect(tools).toEqual([
     {
@@ -60,7 +60,7 @@ test("a server is asked in ten steps, in this order", async () => {
   expect(service.sessions).toEqual({ opened: 1, closed: 1 });
 });
 
-test("what nobody asks for is skipped: by default nothing is remembered, called or registered", async () => {
+test("by default nothing is cached, called or registered", async () => {
   const called: string[] = [];
   const service = faked(
     {
@@ -78,7 +78,7 @@ test("what nobody asks for is skipped: by default nothing is remembered, called 
   const { steps, onStep } = traced();
   await service.discoverTools(github, { onStep });
   await service.discoverTools(github, { onStep, introspectOutputSchemas: true });
-  expect(shown(steps.slice(10))).toEqual(shown(steps.slice(0, 10)));
+  expect(format(steps.slice(10))).toEqual(format(steps.slice(0, 10)));
   expect(steps.filter(({ outcome }) => outcome === "skipped").map(({ name }) => name)).toEqual([
     ...["cache", "outputs", "store", "registration"],
     ...["cache", "outputs", "store", "registration"],
@@ -87,12 +87,12 @@ test("what nobody asks for is skipped: by default nothing is remembered, called 
   expect(service.sessions.opened).toBe(2);
 });
 
-test("a server that is remembered is not asked, unless that is what is wanted", async () => {
+test("does not ask a cached server, unless told to", async () => {
   const service = faked({}, { cache: memoryCache() });
   const first = await service.discoverTools(github, { useCache: true });
   const { steps, onStep } = traced();
   expect(await service.discoverTools(github, { useCache: true, onStep })).toEqual(first);
-  expect(shown(steps)).toEqual(["1 cache hit"]);
+  expect(format(steps)).toEqual(["1 cache hit"]);
   expect(service.sessions.opened).toBe(1);
   await service.discoverTools(github, { useCache: true, refreshCache: true });
   expect(service.sessions.opened).toBe(2);
@@ -105,10 +105,10 @@ test("a session is closed where its server does not list its tools, and the fail
     },
   });
   const { steps, onStep } = traced();
-  const error = await failureOf(service.discoverTools(github, { onStep }));
+  const error = await catchFailure(service.discoverTools(github, { onStep }));
   expect(error.code).toBe("TOOLS_LIST_FAILED");
   expect(error.message).toContain('"github"');
-  expect(shown(steps)).toEqual([
+  expect(format(steps)).toEqual([
     "1 cache skipped",
     "2 rate-limit done",
     "3 session done",
@@ -151,7 +151,7 @@ await import(${JSON.stringify(pathToFileURL(server).href)});`,
   await until(() => !isAlive(pid), 20_000);
 });
 
-test("tools that a definition forbids are neither found nor registered, and remembered all the same", async () => {
+test("tools that a definition forbids are neither found nor registered, but cached", async () => {
   const registered: string[] = [];
   const tools = ["read", "write", "drop"].map((name) => ({ ...listIssues, name }));
   const service = faked(
@@ -180,7 +180,7 @@ test("resources are found in the same way", async () => {
 test("who gives up is not kept waiting, and nothing stays open", async () => {
   const abort = new AbortController();
   const service = faked({ onList: () => abort.abort() });
-  const error = await failureOf(
+  const error = await catchFailure(
     service
       .discoverTools(github, { signal: abort.signal })
       .then(() => service.discoverTools(github, { signal: abort.signal })),
@@ -191,7 +191,7 @@ test("who gives up is not kept waiting, and nothing stays open", async () => {
 
 test("a server that is switched off is not started", async () => {
   const service = pooled();
-  const error = await failureOf(service.discoverTools({ ...github, disabled: true }));
+  const error = await catchFailure(service.discoverTools({ ...github, disabled: true }));
   expect(error.code).toBe("DENIED");
   expect(error.message).toBe('The server "github" is switched off in inline.');
 });

@@ -10,7 +10,7 @@ import {
   toolCacheTtl,
   toolsKey,
 } from "../../../plugins/discovery/tool-cache.ts";
-import { failureOf } from "../../support/failure.ts";
+import { catchFailure } from "../../support/failure.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { faked, listIssues, memoryCache, remote } from "./_fixtures.ts";
 
@@ -28,7 +28,7 @@ function fileCache(
   return createToolCache(createCache({ storage, onTrouble: () => {}, ...(now && { now }) }), ttlMs);
 }
 
-describe("tools are remembered", () => {
+describe("tools are cached", () => {
   test("in memory, and in files that the next process reads", async () => {
     const folder = await temporaryFolder();
     const cache = fileCache(folder);
@@ -109,7 +109,7 @@ describe("a file that is damaged is as good as none:", () => {
     const service = faked({}, { cache: fileCache(folder) });
     expect(await service.discoverTools(github, { useCache: true })).toHaveLength(1);
     expect(service.sessions.opened).toBe(1);
-    // And it is mended by the answer.
+    // The answer repairs the entry.
     const next = faked({}, { cache: fileCache(folder) });
     await next.discoverTools(github, { useCache: true });
     expect(next.sessions.opened).toBe(0);
@@ -158,7 +158,7 @@ describe("the environment", () => {
   });
 
   test.each(["soon", "-1", "1e9", "NaN"])("that says %j is told what is wrong", async (ttl) => {
-    const error = await failureOf(Promise.resolve().then(() => toolCacheTtl({ CCOS_MCP_CACHE_TTL: ttl })));
+    const error = await catchFailure(Promise.resolve().then(() => toolCacheTtl({ CCOS_MCP_CACHE_TTL: ttl })));
     expect(error.code).toBe("CONFIG_INVALID");
     expect(error.message).toBe("The variable CCOS_MCP_CACHE_TTL must be a number of seconds.");
   });

@@ -1,6 +1,4 @@
-import { onTestFinished } from "vitest";
 import {
-  createGateway,
   type Gateway,
   type JsonObject,
   type LocalTool,
@@ -15,6 +13,7 @@ import { type GuardOptions, guard, requestMeta } from "../../../plugins/guard/mo
 import { type PinsOptions, pins } from "../../../plugins/pins/mod.ts";
 import { fileStore, state } from "../../../plugins/state/mod.ts";
 import { validate } from "../../../plugins/validate.ts";
+import { openGateway } from "../../support/open-gateway.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 /** A bank that counts what it does, behind a guard. */
@@ -25,7 +24,7 @@ export interface Guarded {
   readonly store: StateStore;
 }
 
-/** What a bank is made with. */
+/** Options of a bank. */
 export interface BankOptions {
   readonly guard?: GuardOptions;
   readonly pins?: PinsOptions;
@@ -61,7 +60,7 @@ export async function openBank(options: BankOptions = {}): Promise<Guarded> {
     return options.answer?.(args, effects.length) ?? textResult(`done ${effects.length}`);
   };
   const tools = (options.tools ?? bankTools).map((tool) => ({ ...tool, run }));
-  const gateway = await createGateway({
+  const gateway = await openGateway({
     plugins: [
       state({ store }),
       approvals(),
@@ -72,7 +71,6 @@ export async function openBank(options: BankOptions = {}): Promise<Guarded> {
       localTools("bank", { id: "bank" }, tools),
     ],
   });
-  onTestFinished(() => gateway.close());
   return { gateway, effects, store };
 }
 
@@ -81,5 +79,5 @@ export function keyed(key: string, rest: JsonObject = {}): JsonObject {
   return { [requestMeta.idempotencyKey]: key, ...rest };
 }
 
-/** The metadata of a request that somebody has confirmed. */
+/** The metadata of a request that the user has confirmed. */
 export const confirmed: JsonObject = { [requestMeta.confirmed]: true };

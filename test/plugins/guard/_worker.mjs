@@ -24,7 +24,7 @@ const gateway = await createGateway({
 });
 await say("ready");
 for (let number = 0; ; number++) {
-  // Those of the round before too: whoever was killed then has left some of them in the middle.
+  // Those of the round before too: processes that were killed then have left some of them in the middle.
   for (const key of [`round-${round}-call-${number}`, `round-${Number(round) - 1}-call-${number}`]) {
     const meta = { [requestMeta.idempotencyKey]: key };
     const call = await gateway.run({ tool: "bank:charge", args: { key }, meta });
@@ -38,7 +38,7 @@ function load(path) {
   return import(new URL("Deno" in globalThis ? `../../../${path}` : built, import.meta.url).href);
 }
 
-/** Says something, and returns once it has been said. */
+/** Prints a line, and returns once it is written. */
 function say(line) {
   return new Promise((resolve) => process.stdout.write(`${line}\n`, resolve));
 }

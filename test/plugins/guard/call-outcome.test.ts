@@ -28,15 +28,15 @@ test.each([
   "CLOSED",
   "INTERNAL",
   "SOMETHING_NEW",
-])("after %s nobody knows", (code) => expect(getOutcome(failure(code))).toBe("unknown"));
+])("after %s the outcome is unknown", (code) => expect(getOutcome(failure(code))).toBe("unknown"));
 
-test("who failed may say whether anything was sent, and is believed", () => {
+test("an error may state whether the request was sent, and is trusted", () => {
   expect(getOutcome(failure("UPSTREAM_CLOSED", { sent: false }))).toBe("not sent");
   expect(getOutcome(failure("TIMEOUT", { sent: false }))).toBe("not sent");
   expect(getOutcome(failure("CONNECT_FAILED", { sent: true }))).toBe("unknown");
 });
 
-test("an error of the protocol is an answer; a status may be anybody's", () => {
+test("an error of the protocol is an answer; a status may come from a proxy", () => {
   expect(getOutcome(failure("UPSTREAM_ERROR", { rpcCode: -32000 }))).toBe("answered");
   expect(getOutcome(failure("UPSTREAM_ERROR", { status: 502 }))).toBe("unknown");
   expect(getOutcome(failure("UPSTREAM_ERROR", { status: 429 }))).toBe("not sent");
@@ -50,7 +50,7 @@ test("a connection that failed after it stood may have carried the request", () 
   expect(getOutcome(failure("CONNECT_FAILED", {}, new Error("fetch failed read ETIMEDOUT")))).toBe("unknown");
 });
 
-test("of what is no error of ours nobody knows anything", () => {
+test("after an error of another class the outcome is unknown", () => {
   for (const thrown of [new Error("x"), "x", undefined, null, { code: "CONNECT_FAILED" }]) {
     expect(getOutcome(thrown)).toBe("unknown");
   }

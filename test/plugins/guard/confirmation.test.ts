@@ -12,7 +12,7 @@ import { createConfirmations } from "../../../plugins/guard/confirmation.ts";
 import { type GuardOptions, requestMeta } from "../../../plugins/guard/mod.ts";
 import { memoryStore } from "../../../plugins/lib/memory-store.ts";
 import { fileStore } from "../../../plugins/state/mod.ts";
-import { errorOf, textOf } from "../../support/failure.ts";
+import { getError, readText } from "../../support/failure.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { testClock } from "./_clock.ts";
 import { confirmed, type Guarded, keyed, openBank } from "./_guarded.ts";
@@ -24,8 +24,8 @@ const withToken = (token: string, rest: JsonObject = {}): JsonObject => ({
 });
 
 /** The token that a refusal gives out. */
-async function tokenFrom({ gateway }: Guarded, request: object = remove): Promise<string> {
-  const error = errorOf(await gateway.run({ ...remove, ...request }));
+async function requestToken({ gateway }: Guarded, request: object = remove): Promise<string> {
+  const error = getError(await gateway.run({ ...remove, ...request }));
   expect(error.code).toBe("CONFIRMATION_REQUIRED");
   return String(error.data["confirmation"]);
 }
@@ -33,9 +33,9 @@ async function tokenFrom({ gateway }: Guarded, request: object = remove): Promis
 describe("fault 46: a confirmation token", () => {
   test("confirms the call that it was given out for, once", async () => {
     const bank = await openBank();
-    const token = await tokenFrom(bank);
-    expect(textOf(await bank.gateway.run({ ...remove, meta: withToken(token) }))).toBe("done 1");
-    const again = errorOf(await bank.gateway.run({ ...remove, meta: withToken(token) }));
+    const token = await requestToken(bank);
+    expect(readText(await bank.gateway.run({ ...remove, meta: withToken(token) }))).toBe("done 1");
+    const again = getError(await bank.gateway.run({ ...remove, meta: withToken(token) }));
     expect(again).toMatchObject({ code: "CONFIRMATION_INVALID", data: { suggestion: expect.any(String) } });
     expect(bank.effects).toHaveLength(1);
   });
@@ -43,39 +43,39 @@ describe("fault 46: a confirmation token", () => {
   test("confirms no other arguments, no other actor and no other tool", async () => {
     const operations = { "bank:charge": { confirmation_required: true, idempotency_required: false } };
     const bank = await openBank({ guard: { operations } });
-    const meta = withToken(await tokenFrom(bank));
+    const meta = withToken(await requestToken(bank));
     const others = [
       { ...remove, args: { amount: 2 }, meta },
       { ...remove, actor: { id: "ada", scopes: ["*"] }, meta },
       { ...remove, tool: "bank:charge", meta },
     ];
     for (const other of others)
-      expect(errorOf(await bank.gateway.run(other)).code).toBe("CONFIRMATION_INVALID");
+      expect(getError(await bank.gateway.run(other)).code).toBe("CONFIRMATION_INVALID");
     expect(bank.effects).toEqual([]);
     expect((await bank.gateway.run({ ...remove, meta })).ok).toBe(true);
   });
 
-  test("fault 47: confirms the tool as it was: one that has changed, and was approved, is confirmed anew", async () => {
+  test("fault 47: confirms the tool as it was: one that has changed, and was approved, is confirmed again", async () => {
     const bank = await openBank();
-    const meta = withToken(await tokenFrom(bank));
+    const meta = withToken(await requestToken(bank));
     const [account] = bank.gateway.catalog.tools().filter(({ name }) => name === "delete_account");
     await bank.gateway.catalog.replace({ id: "bank" }, [
       { ...(account as Tool), description: "Deletes all." },
     ]);
-    expect(errorOf(await bank.gateway.run({ ...remove, meta })).code).toBe("TOOL_CHANGED");
+    expect(getError(await bank.gateway.run({ ...remove, meta })).code).toBe("TOOL_CHANGED");
     await bank.gateway.services.approvals?.decide("bank:delete_account", true);
-    expect(errorOf(await bank.gateway.run({ ...remove, meta })).code).toBe("CONFIRMATION_INVALID");
+    expect(getError(await bank.gateway.run({ ...remove, meta })).code).toBe("CONFIRMATION_INVALID");
     expect(bank.effects).toEqual([]);
   });
 
   test("is too old after five minutes", async () => {
     const clock = testClock();
     const bank = await openBank({ guard: { clock } });
-    const [early, late] = [await tokenFrom(bank), await tokenFrom(bank)];
+    const [early, late] = [await requestToken(bank), await requestToken(bank)];
     clock.pass(300_000 - 1);
     expect((await bank.gateway.run({ ...remove, meta: withToken(early) })).ok).toBe(true);
     clock.pass(1);
-    expect(errorOf(await bank.gateway.run({ ...remove, meta: withToken(late) })).code).toBe(
+    expect(getError(await bank.gateway.run({ ...remove, meta: withToken(late) })).code).toBe(
       "CONFIRMATION_INVALID",
     );
   });
@@ -84,7 +84,7 @@ describe("fault 46: a confirmation token", () => {
     "cannot be made up: %j",
     async (token) => {
       const { gateway, effects } = await openBank();
-      expect(errorOf(await gateway.run({ ...remove, meta: withToken(token) })).code).toBe(
+      expect(getError(await gateway.run({ ...remove, meta: withToken(token) })).code).toBe(
         "CONFIRMATION_INVALID",
       );
       expect(effects).toEqual([]);
@@ -93,7 +93,7 @@ describe("fault 46: a confirmation token", () => {
 
   test("of many that use it at the same time, one does", async () => {
     const bank = await openBank();
-    const meta = withToken(await tokenFrom(bank));
+    const meta = withToken(await requestToken(bank));
     const calls = await Promise.all(Array.from({ length: 10 }, () => bank.gateway.run({ ...remove, meta })));
     expect(calls.filter(({ ok }) => ok)).toHaveLength(1);
     expect(bank.effects).toHaveLength(1);
@@ -101,12 +101,12 @@ describe("fault 46: a confirmation token", () => {
 
   test("goes with a call that is repeated under its key, and with no other", async () => {
     const bank = await openBank();
-    const token = await tokenFrom(bank);
+    const token = await requestToken(bank);
     const request = { ...remove, meta: withToken(token, keyed("key-0001")) };
-    expect(textOf(await bank.gateway.run(request))).toBe("done 1");
+    expect(readText(await bank.gateway.run(request))).toBe("done 1");
     expect((await bank.gateway.run(request)).via).toBe("replay");
     const other = { ...remove, meta: withToken(token, keyed("key-0002")) };
-    expect(errorOf(await bank.gateway.run(other)).code).toBe("CONFIRMATION_INVALID");
+    expect(getError(await bank.gateway.run(other)).code).toBe("CONFIRMATION_INVALID");
     expect(bank.effects).toHaveLength(1);
   });
 
@@ -117,7 +117,7 @@ describe("fault 46: a confirmation token", () => {
         throw new GatewayError("DENIED", "Not sent.", { data: { sent: false } });
       },
     });
-    const meta = withToken(await tokenFrom(bank));
+    const meta = withToken(await requestToken(bank));
     expect((await bank.gateway.run({ ...remove, meta })).ok).toBe(false);
     expect((await bank.gateway.run({ ...remove, meta })).ok).toBe(true);
   });
@@ -128,7 +128,7 @@ describe("fault 46: a confirmation token", () => {
       await openBank({ store: fileStore(folder) }),
       await openBank({ store: fileStore(folder) }),
     ];
-    const meta = withToken(await tokenFrom(one));
+    const meta = withToken(await requestToken(one));
     expect((await other.gateway.run({ ...remove, meta })).ok).toBe(true);
     expect((await one.gateway.run({ ...remove, meta })).ok).toBe(false);
   });
@@ -150,14 +150,14 @@ describe("fault 46: a confirmation token", () => {
 
 test("where only tokens count, confirmed: true does not", async () => {
   const bank = await openBank({ guard: { confirmation: "token" } });
-  const error = errorOf(await bank.gateway.run({ ...remove, meta: confirmed }));
+  const error = getError(await bank.gateway.run({ ...remove, meta: confirmed }));
   expect(error.code).toBe("CONFIRMATION_REQUIRED");
   expect(error.data["suggestion"]).not.toContain("confirmed: true");
   const meta = withToken(String(error.data["confirmation"]));
   expect((await bank.gateway.run({ ...remove, meta })).ok).toBe(true);
 });
 
-/** What a person says to a question, as MCP has it. */
+/** The answer of the user to an MCP elicitation. */
 type ElicitAnswer = { readonly action: string; readonly content?: JsonObject };
 
 /** A client whose person can be asked. */
@@ -184,11 +184,11 @@ function person(
 
 const yes = (): ElicitAnswer => ({ action: "accept", content: { confirm: true } });
 
-describe("a person who can be asked", () => {
+describe("a user who can be asked", () => {
   test("is asked about this very call, and it is made if they agree", async () => {
     const asked: string[] = [];
     const { gateway, effects } = await openBank({ plugins: [person(yes, asked)] });
-    expect(textOf(await gateway.run(remove))).toBe("done 1");
+    expect(readText(await gateway.run(remove))).toBe("done 1");
     expect(asked).toEqual(['Shall "bank:delete_account" be called with {"amount":1}? It cannot be undone.']);
     expect(effects).toHaveLength(1);
   });
@@ -201,7 +201,7 @@ describe("a person who can be asked", () => {
     { action: "accept", content: { confirm: "true" } },
   ])("did not agree: %j", async (answer) => {
     const { gateway, effects } = await openBank({ plugins: [person(() => answer)] });
-    expect(errorOf(await gateway.run({ ...remove, meta: confirmed })).code).toBe("CONFIRMATION_DECLINED");
+    expect(getError(await gateway.run({ ...remove, meta: confirmed })).code).toBe("CONFIRMATION_DECLINED");
     expect(effects).toEqual([]);
   });
 
@@ -221,14 +221,14 @@ describe("a person who can be asked", () => {
   test("is not asked about a call with wrong arguments", async () => {
     const asked: string[] = [];
     const { gateway } = await openBank({ plugins: [person(yes, asked)] });
-    expect(errorOf(await gateway.run({ ...remove, args: {} })).code).toBe("INVALID_ARGUMENTS");
+    expect(getError(await gateway.run({ ...remove, args: {} })).code).toBe("INVALID_ARGUMENTS");
     expect(asked).toEqual([]);
   });
 
-  test("is not asked where their client cannot; then the flag counts", async () => {
+  test("is not asked where the client cannot; then `confirmed` counts", async () => {
     const robot = { id: "robot", scopes: ["*"] };
     const { gateway } = await openBank({ plugins: [person(() => ({ action: "decline" }))] });
-    expect(errorOf(await gateway.run({ ...remove, actor: robot })).code).toBe("CONFIRMATION_REQUIRED");
+    expect(getError(await gateway.run({ ...remove, actor: robot })).code).toBe("CONFIRMATION_REQUIRED");
     expect((await gateway.run({ ...remove, actor: robot, meta: confirmed })).ok).toBe(true);
   });
 
@@ -251,7 +251,7 @@ describe("a person who can be asked", () => {
       return yes();
     });
     bank.now = await openBank({ plugins: [asking] });
-    expect(errorOf(await bank.now.gateway.run(remove)).code).toBe("TOOL_CHANGED");
+    expect(getError(await bank.now.gateway.run(remove)).code).toBe("TOOL_CHANGED");
     expect(bank.now.effects).toEqual([]);
   });
 });

@@ -5,22 +5,22 @@ import { memoryStore } from "../../../plugins/lib/memory-store.ts";
 import { memoryLimiter } from "../../../plugins/lib/rate.ts";
 import { rates } from "../../../plugins/rates.ts";
 import { plugin } from "../../core/_fixtures.ts";
-import { errorOf, textOf } from "../../support/failure.ts";
+import { getError, readText } from "../../support/failure.ts";
 import { confirmed, keyed, openBank } from "./_guarded.ts";
 
 const charge = { tool: "bank:charge", args: { amount: 5 } };
 const remove = { tool: "bank:delete_account", args: { amount: 1 } };
-const nobody = { id: "nobody", scopes: [] };
+const unauthorized = { id: "unauthorized", scopes: [] };
 
-describe("what a call of high risk needs", () => {
+describe("a high-risk call", () => {
   test("without a key it is refused, and told what to do", async () => {
     const { gateway, effects } = await openBank();
     const call = await gateway.run(charge);
-    expect(errorOf(call)).toMatchObject({
+    expect(getError(call)).toMatchObject({
       code: "IDEMPOTENCY_REQUIRED",
       kind: { spec: "IDEMPOTENCY_REQUIRED" },
     });
-    expect(errorOf(call).data).toMatchObject({
+    expect(getError(call).data).toMatchObject({
       tool: "bank:charge",
       risk_level: "high",
       request_id: call.id,
@@ -37,39 +37,39 @@ describe("what a call of high risk needs", () => {
     async (key) => {
       const { gateway, effects } = await openBank();
       const call = await gateway.run({ ...charge, meta: { [requestMeta.idempotencyKey]: key } });
-      expect(errorOf(call).code).toBe("IDEMPOTENCY_KEY_INVALID");
+      expect(getError(call).code).toBe("IDEMPOTENCY_KEY_INVALID");
       expect(effects).toEqual([]);
     },
   );
 
   test.each(["12345678", "k".repeat(255), "!~{}[]<>"])("the key %j is taken", async (key) => {
     const { gateway } = await openBank();
-    expect(textOf(await gateway.run({ ...charge, meta: keyed(key) }))).toBe("done 1");
+    expect(readText(await gateway.run({ ...charge, meta: keyed(key) }))).toBe("done 1");
   });
 
-  test("where what is remembered goes with the process, it is refused unless that is allowed", async () => {
+  test("refuses a state in memory, unless the options allow it", async () => {
     const store = { ...memoryStore(), volatile: true };
     const meta = keyed("key-0001");
     const { gateway, effects } = await openBank({ store });
-    expect(errorOf(await gateway.run({ ...charge, meta })).code).toBe("STATE_VOLATILE");
+    expect(getError(await gateway.run({ ...charge, meta })).code).toBe("STATE_VOLATILE");
     expect(effects).toEqual([]);
     const allowing = await openBank({ store, guard: { allowVolatile: true } });
-    expect(textOf(await allowing.gateway.run({ ...charge, meta }))).toBe("done 1");
+    expect(readText(await allowing.gateway.run({ ...charge, meta }))).toBe("done 1");
     expect((await allowing.gateway.run({ ...charge, meta })).via).toBe("replay");
   });
 
   test("where there is no state at all, that is the same", async () => {
     const tool = { name: "charge", inputSchema: {}, run: () => textResult("done") };
     const gateway = await createGateway({ plugins: [guard(), localTools("bank", { id: "bank" }, [tool])] });
-    expect(errorOf(await gateway.run({ ...charge, meta: keyed("key-0001") })).code).toBe("STATE_VOLATILE");
+    expect(getError(await gateway.run({ ...charge, meta: keyed("key-0001") })).code).toBe("STATE_VOLATILE");
     await gateway.close();
   });
 });
 
-describe("what a destructive call needs", () => {
+describe("a destructive call", () => {
   test("without a confirmation it is refused in the words of the specification", async () => {
     const { gateway, effects } = await openBank();
-    const error = errorOf(await gateway.run(remove));
+    const error = getError(await gateway.run(remove));
     expect(error).toMatchObject({
       code: "CONFIRMATION_REQUIRED",
       message: "This operation is destructive and cannot be undone.",
@@ -80,20 +80,20 @@ describe("what a destructive call needs", () => {
 
   test("with confirmed: true it is made", async () => {
     const { gateway } = await openBank();
-    expect(textOf(await gateway.run({ ...remove, meta: confirmed }))).toBe("done 1");
+    expect(readText(await gateway.run({ ...remove, meta: confirmed }))).toBe("done 1");
   });
 
   test.each(["true", 1, {}, [true]])("confirmed: %j is no confirmation", async (value) => {
     const { gateway } = await openBank();
     const call = await gateway.run({ ...remove, meta: { [requestMeta.confirmed]: value } as JsonObject });
-    expect(errorOf(call).code).toBe("CONFIRMATION_REQUIRED");
+    expect(getError(call).code).toBe("CONFIRMATION_REQUIRED");
   });
 });
 
 describe("scopes", () => {
-  test("who lacks one is told which, before anything else is asked for", async () => {
+  test("names the missing scope before any other check", async () => {
     const { gateway } = await openBank();
-    const error = errorOf(await gateway.run({ ...charge, actor: nobody }));
+    const error = getError(await gateway.run({ ...charge, actor: unauthorized }));
     expect(error).toMatchObject({
       code: "SCOPE_REQUIRED",
       data: {
@@ -121,13 +121,13 @@ describe("scopes", () => {
   test("the local user has all of them unless the config says otherwise", async () => {
     const { gateway } = await openBank({ guard: { scopes: { ada: ["bank:write"], "*": ["x"] } } });
     const meta = keyed("key-0001");
-    expect(errorOf(await gateway.run({ ...charge, meta })).code).toBe("SCOPE_REQUIRED");
+    expect(getError(await gateway.run({ ...charge, meta })).code).toBe("SCOPE_REQUIRED");
     expect((await gateway.run({ ...charge, meta, actor: { id: "ada", scopes: [] } })).ok).toBe(true);
   });
 
   test("nothing is needed to look", async () => {
     const { gateway } = await openBank();
-    expect((await gateway.run({ tool: "bank:get_balance", actor: nobody })).ok).toBe(true);
+    expect((await gateway.run({ tool: "bank:get_balance", actor: unauthorized })).ok).toBe(true);
   });
 });
 
@@ -143,11 +143,11 @@ test("the stages come in the order of the specification", async () => {
   });
   const { gateway, store } = await openBank({ plugins: [watch] });
   const wrong = { tool: "bank:charge", args: { amount: "much" } };
-  expect(errorOf(await gateway.run({ ...wrong, actor: nobody })).code).toBe("SCOPE_REQUIRED");
-  expect(errorOf(await gateway.run(wrong)).code).toBe("IDEMPOTENCY_REQUIRED");
+  expect(getError(await gateway.run({ ...wrong, actor: unauthorized })).code).toBe("SCOPE_REQUIRED");
+  expect(getError(await gateway.run(wrong)).code).toBe("IDEMPOTENCY_REQUIRED");
   expect(seen).toEqual([]);
   const meta = keyed("key-0001");
-  expect(errorOf(await gateway.run({ ...wrong, meta })).code).toBe("INVALID_ARGUMENTS");
+  expect(getError(await gateway.run({ ...wrong, meta })).code).toBe("INVALID_ARGUMENTS");
   expect(await store.list("idempotency/")).toEqual([]);
   await gateway.run({ ...charge, meta });
   expect(seen).toEqual(["policy", "policy", "validate", "in progress"]);
@@ -173,8 +173,10 @@ describe("a dry run", () => {
 
   test("needs scopes and right arguments all the same", async () => {
     const { gateway } = await openBank();
-    expect(errorOf(await gateway.run({ ...charge, meta: dry, actor: nobody })).code).toBe("SCOPE_REQUIRED");
-    expect(errorOf(await gateway.run({ tool: "bank:charge", meta: dry })).code).toBe("INVALID_ARGUMENTS");
+    expect(getError(await gateway.run({ ...charge, meta: dry, actor: unauthorized })).code).toBe(
+      "SCOPE_REQUIRED",
+    );
+    expect(getError(await gateway.run({ tool: "bank:charge", meta: dry })).code).toBe("INVALID_ARGUMENTS");
   });
 });
 
@@ -187,7 +189,7 @@ describe("rate limits", () => {
     });
     expect((await gateway.run({ ...charge, meta: keyed("key-0001") })).ok).toBe(true);
     const second = { ...charge, meta: keyed("key-0002") };
-    expect(errorOf(await gateway.run(second))).toMatchObject({
+    expect(getError(await gateway.run(second))).toMatchObject({
       code: "RATE_LIMITED",
       data: { retry_after: 60, bucket: "bank_high_risk", suggestion: expect.stringContaining("60 s") },
     });
@@ -216,13 +218,13 @@ test("a tool that another plugin has disabled is refused as such", async () => {
     },
   });
   const { gateway } = await openBank({ plugins: [disabling] });
-  expect(errorOf(await gateway.run(charge))).toMatchObject({
+  expect(getError(await gateway.run(charge))).toMatchObject({
     code: "TOOL_DISABLED",
     message: '"bank:charge" is disabled. Not today.',
   });
 });
 
-test("a tool of which nobody has said anything is treated as high risk", async () => {
+test("a tool without annotations or a policy is treated as high risk", async () => {
   const stray = plugin("stray", {
     resolve: (call) => {
       call.tool = {
@@ -237,10 +239,10 @@ test("a tool of which nobody has said anything is treated as high risk", async (
     },
   });
   const { gateway } = await openBank({ plugins: [stray] });
-  expect(errorOf(await gateway.run({ tool: "x:y" })).code).toBe("IDEMPOTENCY_REQUIRED");
+  expect(getError(await gateway.run({ tool: "x:y" })).code).toBe("IDEMPOTENCY_REQUIRED");
 });
 
-test("what other plugins say of a tool counts, though they come later", async () => {
+test("policies of later plugins count", async () => {
   const operation = {
     method: "DELETE",
     path: "/",
@@ -260,7 +262,7 @@ test("what other plugins say of a tool counts, though they come later", async ()
 
 test("switched off, it does nothing", async () => {
   const { gateway } = await openBank({ guard: { enabled: false } });
-  expect(textOf(await gateway.run(charge))).toBe("done 1");
+  expect(readText(await gateway.run(charge))).toBe("done 1");
   expect(gateway.catalog.tool("bank:charge")?.policy).toBeUndefined();
 });
 

@@ -3,7 +3,11 @@ import { once } from "node:events";
 import { describe, expect, test } from "vitest";
 import type { StateStore } from "../../../core/services/state.ts";
 import { createIdempotency } from "../../../plugins/guard/mod.ts";
-import { isGone, type Owner, thisProcess } from "../../../plugins/guard/process-identity.ts";
+import {
+  getProcessIdentity,
+  hasEnded,
+  type ProcessIdentity,
+} from "../../../plugins/guard/process-identity.ts";
 import { memoryStore } from "../../../plugins/lib/memory-store.ts";
 import { fileStore } from "../../../plugins/state/mod.ts";
 import { type IdempotencyUnderTest, idempotencyContract } from "../../contracts/idempotency.ts";
@@ -29,11 +33,11 @@ idempotencyContract("files", async () => {
 const beginning = { key: "k", fingerprint: "f", deadlineMs: 60_000 };
 
 /** A process that has ended, as it was. */
-async function endedProcess(): Promise<Owner> {
+async function endedProcess(): Promise<ProcessIdentity> {
   const child = spawn(process.execPath, ["--version"], { stdio: "ignore" });
   const pid = Number(child.pid);
   await once(child, "exit");
-  return { ...thisProcess(), pid, started: "1" };
+  return { ...getProcessIdentity(), pid, started: "1" };
 }
 
 describe("a call whose process is gone", () => {
@@ -48,7 +52,7 @@ describe("a call whose process is gone", () => {
 
   test("is lost after the machine was started again, and by the wall clock a completed one is still replayed", async () => {
     const [store, clock] = [memoryStore(), testClock()];
-    const owner = { ...thisProcess(), boot: "an earlier boot" };
+    const owner = { ...getProcessIdentity(), boot: "an earlier boot" };
     const before = createIdempotency(store, { clock: { ...clock, boot: "an earlier boot" }, owner });
     await before.begin(beginning);
     const done = await before.begin({ ...beginning, key: "done" });
@@ -63,24 +67,25 @@ describe("a call whose process is gone", () => {
 
 describe("a process", () => {
   test("that runs is not gone, this one included", () => {
-    expect(isGone(thisProcess())).toBe(false);
+    expect(hasEnded(getProcessIdentity())).toBe(false);
     const { ppid } = process;
-    expect(isGone({ ...thisProcess(), pid: ppid, started: "" })).toBe(false);
+    expect(hasEnded({ ...getProcessIdentity(), pid: ppid, started: "" })).toBe(false);
   });
 
   test("that has ended is gone, and so is one whose number another has now", async () => {
     const ended = await endedProcess();
-    expect(isGone(ended)).toBe(true);
-    expect(isGone({ ...ended, started: "" })).toBe(true);
-    if (thisProcess().started !== "") expect(isGone({ ...thisProcess(), started: "1" })).toBe(true);
+    expect(hasEnded(ended)).toBe(true);
+    expect(hasEnded({ ...ended, started: "" })).toBe(true);
+    if (getProcessIdentity().started !== "")
+      expect(hasEnded({ ...getProcessIdentity(), started: "1" })).toBe(true);
   });
 
   test("of another container cannot be found out about, so it is not gone", async () => {
-    expect(isGone({ ...(await endedProcess()), space: "pid:[1]" })).toBe(false);
+    expect(hasEnded({ ...(await endedProcess()), space: "pid:[1]" })).toBe(false);
   });
 });
 
-test("what another version wrote is taken for a call of which nobody knows how it ended", async () => {
+test("a record of another version counts as a call with an unknown outcome", async () => {
   const store = memoryStore();
   await store.setIfAbsent("idempotency/k", { state: "paused", of: "version 9" });
   const idempotency = createIdempotency(store, { clock: testClock() });

@@ -6,7 +6,7 @@ import { memoryStore } from "../../../plugins/lib/memory-store.ts";
 import { fileStore } from "../../../plugins/state/mod.ts";
 import { timeout } from "../../../plugins/timeout.ts";
 import { deferred, plugin } from "../../core/_fixtures.ts";
-import { errorOf, textOf } from "../../support/failure.ts";
+import { getError, readText } from "../../support/failure.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { testClock } from "./_clock.ts";
 import { type Guarded, keyed, openBank } from "./_guarded.ts";
@@ -14,7 +14,7 @@ import { type Guarded, keyed, openBank } from "./_guarded.ts";
 const meta = keyed("key-0001");
 const charge = { tool: "bank:charge", args: { amount: 5 }, meta };
 
-/** What is left of a result without the mark that it was replayed. */
+/** Returns a result without the mark that it was replayed. */
 function unmarked({ _meta, ...rest }: ToolResult): ToolResult {
   const { replayed, ...others } = (_meta ?? {}) as JsonObject;
   expect(replayed).toBe(true);
@@ -47,11 +47,11 @@ describe("fault 37: the same call under the same key", () => {
         });
       },
     });
-    const first = errorOf(await gateway.run(charge));
+    const first = getError(await gateway.run(charge));
     const second = await gateway.run(charge);
     expect(second.via).toBe("replay");
-    expect(errorOf(second)).toMatchObject({ code: first.code, message: first.message, kind: first.kind });
-    expect(errorOf(second).data).toEqual({ ...first.data, replayed: true });
+    expect(getError(second)).toMatchObject({ code: first.code, message: first.message, kind: first.kind });
+    expect(getError(second).data).toEqual({ ...first.data, replayed: true });
     expect(effects).toHaveLength(1);
   });
 
@@ -82,7 +82,7 @@ describe("fault 38: the same key", () => {
       { ...charge, args: { amount: 6 } },
       { ...charge, tool: "bank:refund" },
     ]) {
-      expect(errorOf(await gateway.run(other))).toMatchObject({
+      expect(getError(await gateway.run(other))).toMatchObject({
         code: "IDEMPOTENCY_MISMATCH",
         data: { safe_new_key: true },
       });
@@ -90,11 +90,11 @@ describe("fault 38: the same key", () => {
     expect(effects).toHaveLength(1);
   });
 
-  test("of another actor is another key, and nobody sees it", async () => {
+  test("of another actor is another key, which no other actor sees", async () => {
     const { gateway, effects } = await openBank();
     await gateway.run(charge);
     const call = await gateway.run({ ...charge, args: { amount: 9 }, actor: { id: "ada", scopes: ["*"] } });
-    expect(textOf(call)).toBe("done 2");
+    expect(readText(call)).toBe("done 2");
     expect(effects).toEqual([{ amount: 5 }, { amount: 9 }]);
   });
 });
@@ -119,7 +119,7 @@ describe("fault 39: a hundred calls under one key at the same time", () => {
   }
 
   test.each([1, 4])(
-    "one is made, and 99 are told that it is under way: %i gateways on one folder",
+    "one is made, and 99 are told that it is running: %i gateways on one folder",
     {
       timeout: 60_000,
     },
@@ -139,7 +139,7 @@ describe("fault 40: a call that ends without an answer", () => {
         throw new GatewayError(UPSTREAM_CLOSED, "The connection ended.");
       },
     });
-    const first = errorOf(await gateway.run(charge));
+    const first = getError(await gateway.run(charge));
     expect(first).toMatchObject({
       code: "OUTCOME_UNKNOWN",
       data: {
@@ -148,7 +148,7 @@ describe("fault 40: a call that ends without an answer", () => {
         suggestion: expect.stringContaining("Find out"),
       },
     });
-    expect(errorOf(await gateway.run(charge)).code).toBe("OUTCOME_UNKNOWN");
+    expect(getError(await gateway.run(charge)).code).toBe("OUTCOME_UNKNOWN");
     expect(effects).toHaveLength(1);
   });
 
@@ -159,8 +159,8 @@ describe("fault 40: a call that ends without an answer", () => {
         throw new GatewayError(UPSTREAM_CLOSED, "No connection.", { data: { sent: false } });
       },
     });
-    expect(errorOf(await gateway.run(charge)).code).toBe("UPSTREAM_CLOSED");
-    expect(textOf(await gateway.run(charge))).toBe("paid");
+    expect(getError(await gateway.run(charge)).code).toBe("UPSTREAM_CLOSED");
+    expect(readText(await gateway.run(charge))).toBe("paid");
     expect(effects).toHaveLength(2);
   });
 
@@ -173,9 +173,9 @@ describe("fault 40: a call that ends without an answer", () => {
       },
     });
     const { gateway, effects } = await openBank({ plugins: [refusing] });
-    expect(errorOf(await gateway.run(charge)).code).toBe("DENIED");
+    expect(getError(await gateway.run(charge)).code).toBe("DENIED");
     isRefusing = false;
-    expect(textOf(await gateway.run(charge))).toBe("done 1");
+    expect(readText(await gateway.run(charge))).toBe("done 1");
     expect(effects).toHaveLength(1);
   });
 
@@ -185,36 +185,36 @@ describe("fault 40: a call that ends without an answer", () => {
         throw new TypeError("secret");
       },
     });
-    const error = errorOf(await gateway.run(charge));
+    const error = getError(await gateway.run(charge));
     expect(error.code).toBe("OUTCOME_UNKNOWN");
     expect(JSON.stringify(error)).not.toContain("secret");
   });
 
-  test("a call that timed out is under way until it ends, and then replayed", async () => {
+  test("a call that timed out is running until it ends, and then replayed", async () => {
     const gate = deferred();
     const { gateway, effects, store } = await openBank({
       plugins: [timeout({ ms: 20 })],
       answer: () => gate.promise.then(() => textResult("late")),
     });
-    expect(errorOf(await gateway.run(charge)).code).toBe("TIMEOUT");
-    expect(errorOf(await gateway.run(charge)).code).toBe("IN_PROGRESS");
+    expect(getError(await gateway.run(charge)).code).toBe("TIMEOUT");
+    expect(getError(await gateway.run(charge)).code).toBe("IN_PROGRESS");
     gate.resolve();
     await expect.poll(async () => (await store.list("idempotency/"))[0]?.value["state"]).toBe("completed");
-    expect(textOf(await gateway.run(charge))).toBe("late");
+    expect(readText(await gateway.run(charge))).toBe("late");
     expect(effects).toHaveLength(1);
   });
 
-  test("a gateway that closes waits until it is written down how a call ended that was given up", async () => {
+  test("a gateway that closes waits until the outcome of a cancelled call is stored", async () => {
     const { gateway, store } = await openBank({
       plugins: [timeout({ ms: 10 })],
       answer: () => new Promise((resolve) => setTimeout(() => resolve(textResult("late")), 50)),
     });
-    expect(errorOf(await gateway.run(charge)).code).toBe("TIMEOUT");
+    expect(getError(await gateway.run(charge)).code).toBe("TIMEOUT");
     await gateway.close();
     expect((await store.list("idempotency/"))[0]?.value["state"]).toBe("completed");
   });
 
-  test("what was done is answered even where that cannot be written down, and never done again", async () => {
+  test("a result is returned even where it cannot be stored, and the call never runs again", async () => {
     const inner = { ...memoryStore(), volatile: false };
     let isFull = false;
     const store = {
@@ -234,10 +234,10 @@ describe("fault 40: a call that ends without an answer", () => {
         return textResult("paid");
       },
     });
-    expect(textOf(await gateway.run(charge))).toBe("paid");
+    expect(readText(await gateway.run(charge))).toBe("paid");
     expect(reported).toEqual(["STATE_UNAVAILABLE"]);
     isFull = false;
-    expect(errorOf(await gateway.run(charge)).code).toBe("IN_PROGRESS");
+    expect(getError(await gateway.run(charge)).code).toBe("IN_PROGRESS");
     expect(effects).toHaveLength(1);
   });
 
@@ -251,18 +251,18 @@ describe("fault 40: a call that ends without an answer", () => {
         throw new GatewayError(UPSTREAM_CLOSED, "The connection ended.");
       },
     });
-    expect(errorOf(await gateway.run(charge)).code).toBe("OUTCOME_UNKNOWN");
-    expect(errorOf(await gateway.run(charge)).code).toBe("IN_PROGRESS");
+    expect(getError(await gateway.run(charge)).code).toBe("OUTCOME_UNKNOWN");
+    expect(getError(await gateway.run(charge)).code).toBe("IN_PROGRESS");
     expect(effects).toHaveLength(1);
   });
 
-  test("what cannot be written down is not begun", async () => {
+  test("a call whose intent cannot be stored does not begin", async () => {
     const full = (): Promise<never> =>
       Promise.reject(new GatewayError(STATE_UNAVAILABLE, "The disk is full."));
     const { gateway, effects } = await openBank({
       store: { ...memoryStore(), volatile: false, setIfAbsent: full },
     });
-    expect(errorOf(await gateway.run(charge)).code).toBe("STATE_UNAVAILABLE");
+    expect(getError(await gateway.run(charge)).code).toBe("STATE_UNAVAILABLE");
     expect(effects).toEqual([]);
   });
 });
@@ -270,9 +270,9 @@ describe("fault 40: a call that ends without an answer", () => {
 test("fault 41: a call that is wrong or not allowed does not use up its key", async () => {
   const { gateway, effects } = await openBank();
   const wrong = { ...charge, args: { amount: "5" } };
-  expect(errorOf(await gateway.run(wrong)).code).toBe("INVALID_ARGUMENTS");
-  expect(errorOf(await gateway.run({ ...charge, tool: "bank:none" })).code).toBe("TOOL_NOT_FOUND");
-  expect(textOf(await gateway.run(charge))).toBe("done 1");
+  expect(getError(await gateway.run(wrong)).code).toBe("INVALID_ARGUMENTS");
+  expect(getError(await gateway.run({ ...charge, tool: "bank:none" })).code).toBe("TOOL_NOT_FOUND");
+  expect(readText(await gateway.run(charge))).toBe("done 1");
   expect(effects).toHaveLength(1);
 });
 
@@ -288,7 +288,7 @@ test("fault 42: of a result that is too large, its hash is kept; it is never mad
     bytes: JSON.stringify(large).length,
     digest: expect.stringMatching(/^[0-9a-f]{64}$/),
   });
-  expect(textOf(again)).toContain("too large to be stored");
+  expect(readText(again)).toContain("too large to be stored");
   expect(effects).toHaveLength(1);
 });
 
@@ -299,11 +299,11 @@ test("fault 43: after 24 hours the key is free, and not a moment before", async 
   clock.pass(86_400_000 - 1);
   expect((await gateway.run(charge)).via).toBe("replay");
   clock.pass(1);
-  expect(textOf(await gateway.run(charge))).toBe("done 2");
+  expect(readText(await gateway.run(charge))).toBe("done 2");
   expect(effects).toHaveLength(2);
 });
 
-describe("a call after one of which nobody knows how it went", () => {
+describe("a call after one with an unknown outcome", () => {
   const failOnce = (_args: JsonObject, count: number): ToolResult => {
     if (count > 1) return textResult("paid");
     throw new GatewayError(UPSTREAM_CLOSED, "The connection ended.");
@@ -312,17 +312,17 @@ describe("a call after one of which nobody knows how it went", () => {
   test("is made again where an operator has said that it is safe", async () => {
     const operations = { "bank:charge": { retry_safe: true } };
     const { gateway, effects } = await openBank({ answer: failOnce, guard: { operations } });
-    expect(errorOf(await gateway.run(charge)).code).toBe("OUTCOME_UNKNOWN");
-    expect(textOf(await gateway.run(charge))).toBe("paid");
+    expect(getError(await gateway.run(charge)).code).toBe("OUTCOME_UNKNOWN");
+    expect(readText(await gateway.run(charge))).toBe("paid");
     expect(effects).toHaveLength(2);
   });
 
-  test("is not made again because its server says that it is idempotent", async () => {
+  test("is not made again because its server reports that it is idempotent", async () => {
     const inputSchema = { type: "object" };
     const tools = [{ name: "charge", inputSchema, annotations: { idempotentHint: true } }];
     const { gateway, effects } = await openBank({ answer: failOnce, tools });
     await gateway.run(charge);
-    expect(errorOf(await gateway.run(charge)).code).toBe("OUTCOME_UNKNOWN");
+    expect(getError(await gateway.run(charge)).code).toBe("OUTCOME_UNKNOWN");
     expect(effects).toHaveLength(1);
   });
 });
@@ -351,6 +351,6 @@ test("without a key, what may have been done is told to be unknown, and what onl
       throw new GatewayError(UPSTREAM_CLOSED, "The connection ended.");
     },
   });
-  expect(errorOf(await gateway.run({ tool: "bank:create_note" })).code).toBe("OUTCOME_UNKNOWN");
-  expect(errorOf(await gateway.run({ tool: "bank:get_balance" })).code).toBe("UPSTREAM_CLOSED");
+  expect(getError(await gateway.run({ tool: "bank:create_note" })).code).toBe("OUTCOME_UNKNOWN");
+  expect(getError(await gateway.run({ tool: "bank:get_balance" })).code).toBe("UPSTREAM_CLOSED");
 });

@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
+import { machineClock } from "../../../plugins/guard/clock.ts";
 import { createIdempotency } from "../../../plugins/guard/mod.ts";
-import { machineClock } from "../../../plugins/lib/clock.ts";
 import { fileStore } from "../../../plugins/state/mod.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
@@ -48,7 +48,7 @@ test("fault 40: of processes that are killed in the middle of calls, none ever h
     effects.set(key, (effects.get(key) ?? 0) + 1);
   }
   expect(Math.max(...effects.values())).toBe(1);
-  // Whoever was told that it was done, for it was.
+  // A caller was told that it was done, and it was.
   for (const line of said) {
     const [key = "", outcome = ""] = line.split(" ");
     if (outcome === "ok") expect(effects.get(key)).toBe(1);

@@ -3,21 +3,21 @@ import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { SharedState } from "../../../core/services/state.ts";
 import { createIdempotency } from "../../../plugins/guard/mod.ts";
-import { thisProcess } from "../../../plugins/guard/process-identity.ts";
+import { getProcessIdentity } from "../../../plugins/guard/process-identity.ts";
 import { memoryStore } from "../../../plugins/lib/memory-store.ts";
 import { rates } from "../../../plugins/rates.ts";
 import { type RedisStore, redisStore } from "../../../plugins/state/redis.ts";
 import { idempotencyContract } from "../../contracts/idempotency.ts";
-import { errorOf } from "../../support/failure.ts";
+import { getError } from "../../support/failure.ts";
 import { freePort, hasRedis, startRedis, type TestRedis } from "../../support/redis.ts";
 import { testClock } from "./_clock.ts";
 import { keyed, openBank } from "./_guarded.ts";
 
 const beginning = { key: "k", fingerprint: "f", deadlineMs: 60_000 };
 
-test("where many machines share a store, a call of another one is lost when its time is up, and not before", async () => {
+test("a call of another machine is lost when its lease expires, and not before", async () => {
   const [store, clock] = [{ ...memoryStore(), shared: {} as SharedState }, testClock()];
-  const owner = { ...thisProcess(), boot: "of another machine", pid: 2 ** 22 + 1, started: "1" };
+  const owner = { ...getProcessIdentity(), boot: "of another machine", pid: 2 ** 22 + 1, started: "1" };
   await createIdempotency(store, { clock, owner }).begin(beginning);
   const here = createIdempotency(store, { clock });
   expect(await here.begin(beginning)).toEqual({ state: "in progress" });
@@ -29,7 +29,7 @@ describe.skipIf(!hasRedis)("the guard on Redis (needs Redis)", () => {
   let redis: TestRedis;
   let admin: Redis;
   const open: RedisStore[] = [];
-  const storeAt = (url: string, prefix = `${randomUUID()}:`, timeoutMs?: number): RedisStore => {
+  const openStore = (url: string, prefix = `${randomUUID()}:`, timeoutMs?: number): RedisStore => {
     const made = redisStore(url, { prefix, timeoutMs });
     open.push(made);
     return made;
@@ -48,19 +48,19 @@ describe.skipIf(!hasRedis)("the guard on Redis (needs Redis)", () => {
   idempotencyContract("Redis", async () => {
     const [clock, prefix] = [testClock(), `${randomUUID()}:`];
     return {
-      idempotency: createIdempotency(storeAt(redis.url, prefix, 5_000), { clock }),
-      another: createIdempotency(storeAt(redis.url, prefix, 5_000), { clock }),
+      idempotency: createIdempotency(openStore(redis.url, prefix, 5_000), { clock }),
+      another: createIdempotency(openStore(redis.url, prefix, 5_000), { clock }),
       pass: clock.pass,
       setClock: clock.setClock,
     };
   });
 
   test("fault 43: time is what the clock of Redis says, whatever that of a machine says", async () => {
-    const store = storeAt(redis.url, undefined, 5_000);
-    await store.isThere();
+    const store = openStore(redis.url, undefined, 5_000);
+    await store.isReachable();
     const [seconds] = await admin.time();
     expect(Math.abs(store.clock.wall() - Number(seconds) * 1_000)).toBeLessThan(5_000);
-    expect(store.clock.boot).toBe(storeAt(redis.url).clock.boot);
+    expect(store.clock.boot).toBe(openStore(redis.url).clock.boot);
   });
 
   const limits = { "*": { limit: 3, perMs: 3_600_000 } };
@@ -71,7 +71,7 @@ describe.skipIf(!hasRedis)("the guard on Redis (needs Redis)", () => {
     const prefix = `${randomUUID()}:`;
     const banks = await Promise.all(
       [1, 2, 3].map(() =>
-        openBank({ store: storeAt(redis.url, prefix, 5_000), plugins: [rates({ limits })] }),
+        openBank({ store: openStore(redis.url, prefix, 5_000), plugins: [rates({ limits })] }),
       ),
     );
     const calls = await Promise.all(
@@ -84,7 +84,7 @@ describe.skipIf(!hasRedis)("the guard on Redis (needs Redis)", () => {
   describe("fault 59: while Redis", () => {
     test("is not there, what reads is limited by each for itself, and nothing else is done", async () => {
       const own = await startRedis();
-      const store = storeAt(own.url, undefined, 5_000);
+      const store = openStore(own.url, undefined, 5_000);
       const { gateway, effects } = await openBank({ store, plugins: [rates({ limits })] });
       await own.stop();
       const reads = [];
@@ -95,16 +95,16 @@ describe.skipIf(!hasRedis)("the guard on Redis (needs Redis)", () => {
         "ok",
         "RATE_LIMITED",
       ]);
-      expect(errorOf(await gateway.run(charge("key-0001")))).toMatchObject({ code: "STATE_UNAVAILABLE" });
+      expect(getError(await gateway.run(charge("key-0001")))).toMatchObject({ code: "STATE_UNAVAILABLE" });
       expect(effects).toHaveLength(3);
     });
 
     test("is not there at the start, nothing is done, and everything as soon as it is there", async () => {
       const port = await freePort();
-      const store = storeAt(`redis://127.0.0.1:${port}`);
+      const store = openStore(`redis://127.0.0.1:${port}`);
       const { gateway, effects } = await openBank({ store });
-      expect(errorOf(await gateway.run(balance)).code).toBe("STATE_UNAVAILABLE");
-      expect(errorOf(await gateway.run(charge("key-0001"))).code).toBe("STATE_UNAVAILABLE");
+      expect(getError(await gateway.run(balance)).code).toBe("STATE_UNAVAILABLE");
+      expect(getError(await gateway.run(charge("key-0001"))).code).toBe("STATE_UNAVAILABLE");
       expect(effects).toEqual([]);
       const late = await startRedis("--port", String(port));
       await expect.poll(async () => (await gateway.run(balance)).ok, { timeout: 20_000 }).toBe(true);
@@ -114,17 +114,17 @@ describe.skipIf(!hasRedis)("the guard on Redis (needs Redis)", () => {
       await late.stop();
     });
 
-    test("is slow, no decision waits for it, and nothing is done that must be remembered", async () => {
+    test("is slow, no decision waits for it, and no call runs that must be recorded", async () => {
       const own = await startRedis();
       const slow = new Redis(own.url);
-      const store = storeAt(own.url);
+      const store = openStore(own.url);
       const { gateway, effects } = await openBank({ store, plugins: [rates({ limits })] });
       await expect
         .poll(async () => (await gateway.run(charge("key-0001"))).ok, { timeout: 10_000 })
         .toBe(true);
       await slow.call("CLIENT", "PAUSE", "20000", "ALL");
       // It is known that all of these were answered before Redis was, and that is all that is known for certain on a busy machine.
-      expect(errorOf(await gateway.run(charge("key-0002")))).toMatchObject({
+      expect(getError(await gateway.run(charge("key-0002")))).toMatchObject({
         code: "STATE_UNAVAILABLE",
         message: expect.stringContaining("no answer in time"),
       });
@@ -135,17 +135,17 @@ describe.skipIf(!hasRedis)("the guard on Redis (needs Redis)", () => {
     });
 
     test("cannot count, a call that is not of low risk is told that its key was not used up", async () => {
-      const lost = storeAt(`redis://127.0.0.1:${await freePort()}`);
+      const lost = openStore(`redis://127.0.0.1:${await freePort()}`);
       const { gateway, effects } = await openBank({
         plugins: [rates({ limits, limiter: lost.shared.limiter })],
       });
-      const error = errorOf(await gateway.run(charge("key-0001")));
+      const error = getError(await gateway.run(charge("key-0001")));
       expect(error).toMatchObject({
         code: "STATE_UNAVAILABLE",
         data: { sent: false, safe_new_key: true, suggestion: expect.stringContaining("not used up") },
       });
       expect(error.message).toContain('"bank:charge" is not called: its rate limit cannot be checked now.');
-      expect(errorOf(await gateway.run(charge("key-0001"))).code).toBe("STATE_UNAVAILABLE");
+      expect(getError(await gateway.run(charge("key-0001"))).code).toBe("STATE_UNAVAILABLE");
       expect(effects).toEqual([]);
     });
 
@@ -153,7 +153,7 @@ describe.skipIf(!hasRedis)("the guard on Redis (needs Redis)", () => {
       const master = await startRedis();
       const replica = await startRedis("--replicaof", "127.0.0.1", String(master.port));
       const [prefix, watch] = [`${randomUUID()}:`, new Redis(replica.url)];
-      const before = await openBank({ store: storeAt(master.url, prefix, 5_000) });
+      const before = await openBank({ store: openStore(master.url, prefix, 5_000) });
       await expect
         .poll(async () => /master_link_status:up/.test(await watch.info("replication")), { timeout: 10_000 })
         .toBe(true);
@@ -165,10 +165,10 @@ describe.skipIf(!hasRedis)("the guard on Redis (needs Redis)", () => {
       // The replica hears of nothing any more, as if the master had died before it could tell.
       expect((await before.gateway.run(charge("key-lost1"))).ok).toBe(true);
       await master.stop();
-      const after = await openBank({ store: storeAt(replica.url, prefix, 5_000) });
+      const after = await openBank({ store: openStore(replica.url, prefix, 5_000) });
       expect((await after.gateway.run(charge("key-kept1"))).via).toBe("replay");
       expect((await after.gateway.run(charge("key-lost1"))).ok).toBe(true);
-      // One duplicate for one lost write: this is what Redis cannot promise, and the documentation says so.
+      // One duplicate for one lost write: Redis cannot prevent it, as the documentation explains.
       expect(before.effects.length + after.effects.length).toBe(3);
       watch.disconnect();
       await replica.stop();

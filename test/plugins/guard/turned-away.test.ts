@@ -5,9 +5,9 @@ import { approvals } from "../../../plugins/approvals/mod.ts";
 import { guard, requestMeta } from "../../../plugins/guard/mod.ts";
 import { fileStore, state } from "../../../plugins/state/mod.ts";
 import { type Answer, json, type RestServer, restServer } from "../../fixtures/openapi/faulty-rest.ts";
-import { errorOf } from "../../support/failure.ts";
+import { getError } from "../../support/failure.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
-import { apiOf, type Opened, open } from "../openapi/_open.ts";
+import { createApi, type Opened, openAdapters } from "../openapi/_open.ts";
 import { keyed, openBank } from "./_guarded.ts";
 
 const paths = {
@@ -18,9 +18,9 @@ const paths = {
 /** An API behind the guard. */
 async function guarded(answer: Answer): Promise<Opened & RestServer> {
   const server = await restServer(answer);
-  const adapter = { document: apiOf(paths), server: server.origin, allowPrivate: true };
+  const adapter = { document: createApi(paths), server: server.origin, allowPrivate: true };
   const store = fileStore(await temporaryFolder());
-  return { ...(await open({ api: adapter }, [state({ store }), approvals(), guard()])), ...server };
+  return { ...(await openAdapters({ api: adapter }, [state({ store }), approvals(), guard()])), ...server };
 }
 
 /** Answers with these, one after the other, and then with the last of them. */
@@ -54,7 +54,7 @@ describe("an idempotency key under which a REST API", () => {
 
   test("answered 429 is free", async () => {
     const api = await guarded(inTurn(429, 201));
-    expect(errorOf(await charge(api)).code).toBe("RATE_LIMITED");
+    expect(getError(await charge(api)).code).toBe("RATE_LIMITED");
     expect((await charge(api)).result?.structuredContent).toEqual({ turn: 2 });
     expect(api.received).toHaveLength(2);
   });
@@ -86,11 +86,11 @@ describe("an idempotency key under which a REST API", () => {
 test("a confirmation is given back where the API turned the call away, and used up once it was made", async () => {
   const api = await guarded(inTurn(403, 200));
   const remove = (given: JsonObject) => api.run("api:delete-account", {}, { meta: given });
-  const token = errorOf(await remove({})).data["confirmation"] as string;
+  const token = getError(await remove({})).data["confirmation"] as string;
   const confirmation = { [requestMeta.confirmation]: token };
   expect((await remove(confirmation)).result?.isError).toBe(true);
   expect((await remove(confirmation)).result?.structuredContent).toEqual({ turn: 2 });
-  expect(errorOf(await remove(confirmation)).code).toBe("CONFIRMATION_INVALID");
+  expect(getError(await remove(confirmation)).code).toBe("CONFIRMATION_INVALID");
   expect(api.received).toHaveLength(2);
 });
 

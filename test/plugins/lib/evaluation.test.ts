@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { meanQuality, percentile, qualityOf } from "../../../plugins/lib/evaluation.ts";
+import { meanQuality, measureQuality, percentile } from "../../../plugins/lib/evaluation.ts";
 
 describe("a ranking is judged as one computes by hand:", () => {
   test.each([
@@ -23,7 +23,7 @@ describe("a ranking is judged as one computes by hand:", () => {
     ],
     ["what is listed twice counts once", ["a", "a", "b"], ["a", "b"], [0.5, 1, 1, 1, 1]],
   ])("%s", (_what, ranked, relevant, [recall1, recall5, recall10, ndcg10, mrr]) => {
-    const quality = qualityOf(ranked, relevant);
+    const quality = measureQuality(ranked, relevant);
     expect(quality.recall1).toBeCloseTo(recall1 ?? 0, 12);
     expect(quality.recall5).toBeCloseTo(recall5 ?? 0, 12);
     expect(quality.recall10).toBeCloseTo(recall10 ?? 0, 12);
@@ -32,7 +32,7 @@ describe("a ranking is judged as one computes by hand:", () => {
   });
 });
 
-/** The same by another way: from the gains of the places, with sums and a sorted copy. */
+/** Computes nDCG in another way: from the gains of the ranks, with sums and a sorted copy. */
 function plainly(ranked: readonly string[], relevant: readonly string[]): readonly number[] {
   const gains = ranked.map((id): number => (relevant.includes(id) ? 1 : 0));
   const sum = (list: readonly number[]): number => list.reduce((a, b) => a + b, 0);
@@ -52,7 +52,7 @@ test("the metrics are those of a plain implementation, for any ranking", () => {
   const ids = fc.uniqueArray(id, { maxLength: 20 });
   fc.assert(
     fc.property(ids, fc.uniqueArray(id, { minLength: 1, maxLength: 15 }), (ranked, relevant) => {
-      const { recall1, recall5, recall10, ndcg10, mrr } = qualityOf(ranked, relevant);
+      const { recall1, recall5, recall10, ndcg10, mrr } = measureQuality(ranked, relevant);
       const expected = plainly(ranked, relevant);
       [recall1, recall5, recall10, ndcg10, mrr].forEach((value, index) => {
         expect(value).toBeCloseTo(expected[index] ?? Number.NaN, 10);
@@ -69,7 +69,7 @@ test("a ranking that has a wanted tool earlier is never judged worse", () => {
     fc.property(order, fc.integer({ min: 1, max: 14 }), (ranked, at) => {
       const wanted = ranked[at] ?? "";
       const earlier = [...ranked.slice(0, at - 1), wanted, ranked[at - 1] ?? "", ...ranked.slice(at + 1)];
-      const [before, after] = [qualityOf(ranked, [wanted]), qualityOf(earlier, [wanted])];
+      const [before, after] = [measureQuality(ranked, [wanted]), measureQuality(earlier, [wanted])];
       for (const name of ["recall1", "recall5", "recall10", "ndcg10", "mrr"] as const)
         expect(after[name]).toBeGreaterThanOrEqual(before[name]);
     }),
@@ -77,7 +77,7 @@ test("a ranking that has a wanted tool earlier is never judged worse", () => {
 });
 
 test("the mean is over queries, and nothing where there are none", () => {
-  const mean = meanQuality([qualityOf(["a"], ["a"]), qualityOf(["b"], ["a"])]);
+  const mean = meanQuality([measureQuality(["a"], ["a"]), measureQuality(["b"], ["a"])]);
   expect(mean).toEqual({ recall1: 0.5, recall5: 0.5, recall10: 0.5, ndcg10: 0.5, mrr: 0.5 });
   expect(meanQuality([])).toEqual({ recall1: 0, recall5: 0, recall10: 0, ndcg10: 0, mrr: 0 });
 });

@@ -1,15 +1,15 @@
 import { Buffer } from "node:buffer";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { jsonScan } from "../../../plugins/lib/json.ts";
-import { lineReader } from "../../../plugins/lib/lines.ts";
+import { createJsonScan } from "../../../plugins/lib/json.ts";
+import { createLineReader } from "../../../plugins/lib/lines.ts";
 
 type Event = [kind: string, value: unknown];
 
 /** Feeds a text in pieces that end at these places. */
 function read(text: string, cuts: readonly number[], limits = { maxBytes: 1_000, maxDepth: 64 }): Event[] {
   const events: Event[] = [];
-  const push = lineReader(limits, {
+  const push = createLineReader(limits, {
     onLine: (line) => events.push(["line", Buffer.from(line).toString()]),
     onRefused: (reason, id) => events.push([reason, id]),
   });
@@ -24,9 +24,9 @@ function read(text: string, cuts: readonly number[], limits = { maxBytes: 1_000,
   return events;
 }
 
-function depthOf(value: unknown): number {
+function measureDepth(value: unknown): number {
   if (typeof value !== "object" || value === null) return 0;
-  return 1 + Math.max(0, ...Object.values(value).map(depthOf));
+  return 1 + Math.max(0, ...Object.values(value).map(measureDepth));
 }
 
 const cuts = fc.array(fc.nat(), { maxLength: 20 });
@@ -52,7 +52,7 @@ describe("lines", () => {
     );
   });
 
-  test("that are too long are refused with the id of the request, and their neighbours are kept", () => {
+  test("that are too long are refused with the id of the request, and the lines around them are kept", () => {
     fc.assert(
       fc.property(message, cuts, fc.boolean(), (given, places, first) => {
         const padding = `"pad":"${"x".repeat(2_000)}\\"id\\":8"`;
@@ -88,9 +88,9 @@ describe("a scan", () => {
       fc.property(message, fc.nat(), ({ text, id: own }, cut) => {
         const bytes = Buffer.from(text);
         const place = cut % bytes.length;
-        const depth = depthOf(JSON.parse(text));
+        const depth = measureDepth(JSON.parse(text));
         for (const maxDepth of [depth - 1, depth]) {
-          const scan = jsonScan(maxDepth);
+          const scan = createJsonScan(maxDepth);
           scan.feed(bytes.subarray(0, place));
           scan.feed(bytes.subarray(place));
           expect(scan.tooDeep).toBe(maxDepth < depth);
@@ -103,7 +103,7 @@ describe("a scan", () => {
   test("survives whatever is not JSON", () => {
     fc.assert(
       fc.property(fc.uint8Array(), (bytes) => {
-        const scan = jsonScan(64);
+        const scan = createJsonScan(64);
         scan.feed(bytes);
         const found = scan.id();
         expect(found === undefined || typeof found === "string" || typeof found === "number").toBe(true);
@@ -120,7 +120,7 @@ describe("a scan", () => {
       '{"id":null}',
       '{"idx":1,"xid":2}',
     ]) {
-      const scan = jsonScan(64);
+      const scan = createJsonScan(64);
       scan.feed(Buffer.from(text));
       expect(scan.id()).toBeUndefined();
     }

@@ -32,7 +32,7 @@ rateLimiterContract("state (files)", async () => {
 
 const bucket = { name: "b", limit: 1, perMs: 1_000, burst: 1 };
 
-test("two that share a folder count together", async () => {
+test("two limiters on one folder count together", async () => {
   const { now } = movable();
   const folder = await temporaryFolder();
   const [one, other] = [stateLimiter(fileStore(folder), now), stateLimiter(fileStore(folder), now)];
@@ -40,7 +40,7 @@ test("two that share a folder count together", async () => {
   expect(await other.take([bucket])).toEqual({ ok: false, retryAfterMs: 1_000, bucket: "b" });
 });
 
-test("a clock that is set back by a day locks nobody out", async () => {
+test("a clock that is set back by a day blocks no caller", async () => {
   const { now, pass } = movable();
   const limiter = stateLimiter(memoryStore(), now);
   await limiter.take([bucket]);
@@ -58,7 +58,7 @@ test("names that are free again are forgotten", async () => {
   expect((await limiter.take([{ ...bucket, name: "n0" }])).ok).toBe(true);
 });
 
-test("a bucket that nobody has taken from has room for a whole burst, at whatever time it is", () => {
+test("an unused bucket has room for a whole burst at any time", () => {
   const time = fc.integer({ min: 0, max: 1e9 }).map((micros) => micros / 1000);
   fc.assert(
     fc.property(

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { type Named, shownNames } from "../../../plugins/lib/tool-names.ts";
+import { assignNames, type Named } from "../../../plugins/lib/tool-names.ts";
 
 const of = (...ids: string[]): Named[] =>
   ids.map((id) => {
@@ -8,35 +8,35 @@ const of = (...ids: string[]): Named[] =>
     return { server, name };
   });
 
-test("a name that nobody else has stays as it is", () => {
-  expect(shownNames(of("a:echo", "a:get.sum", "b:list_files"))).toEqual(["echo", "get.sum", "list_files"]);
+test("a name that is used once stays as it is", () => {
+  expect(assignNames(of("a:echo", "a:get.sum", "b:list_files"))).toEqual(["echo", "get.sum", "list_files"]);
 });
 
 test("a name that two servers have is prefixed for both", () => {
-  expect(shownNames(of("a:echo", "b:echo", "b:sum"))).toEqual(["a__echo", "b__echo", "sum"]);
+  expect(assignNames(of("a:echo", "b:echo", "b:sum"))).toEqual(["a__echo", "b__echo", "sum"]);
 });
 
 test("a name that is too long is cut, and ends in a hash of its own", () => {
   const long = "x".repeat(80);
-  const [one, two] = shownNames(of(`a:${long}1`, `a:${long}2`));
+  const [one, two] = assignNames(of(`a:${long}1`, `a:${long}2`));
   expect(one).toMatch(/^x{55}-[0-9a-f]{8}$/);
   expect(two).toMatch(/^x{55}-[0-9a-f]{8}$/);
   expect(one).not.toBe(two);
 });
 
 test("a name that clients do not take is spelled so that they do", () => {
-  const [spaced, foreign] = shownNames(of("a:send a mail", "a:发送"));
+  const [spaced, foreign] = assignNames(of("a:send a mail", "a:发送"));
   expect(spaced).toMatch(/^send_a_mail-[0-9a-f]{8}$/);
   expect(foreign).toMatch(/^x-[0-9a-f]{8}$/);
 });
 
 test("the gateway's own tools keep their names, and others make way", () => {
   const own = { server: "anygpt", name: "search_tools", builtin: true };
-  expect(shownNames([...of("index:search_tools"), own])).toEqual(["index__search_tools", "search_tools"]);
+  expect(assignNames([...of("index:search_tools"), own])).toEqual(["index__search_tools", "search_tools"]);
 });
 
 test("a name made of two parts never hides one that a server gave itself", () => {
-  const names = shownNames(of("a:echo", "b:echo", "c:a__echo"));
+  const names = assignNames(of("a:echo", "b:echo", "c:a__echo"));
   expect(names[2]).toBe("a__echo");
   expect(names[0]).toMatch(/^a__echo-[0-9a-f]{8}$/);
 });
@@ -54,13 +54,13 @@ test("names fit every client, are each their own, and do not depend on the order
   });
   fc.assert(
     fc.property(items, fc.infiniteStream(fc.nat()), (given, order) => {
-      const names = shownNames(given);
+      const names = assignNames(given);
       expect(new Set(names).size).toBe(given.length);
       for (const name of names) expect(name).toMatch(/^[A-Za-z0-9_.-]{1,64}$/);
       const shuffled = given
         .map((one, index) => ({ one, index, at: order.next().value as number }))
         .sort((a, b) => a.at - b.at);
-      expect(shownNames(shuffled.map(({ one }) => one))).toEqual(shuffled.map(({ index }) => names[index]));
+      expect(assignNames(shuffled.map(({ one }) => one))).toEqual(shuffled.map(({ index }) => names[index]));
     }),
   );
 });

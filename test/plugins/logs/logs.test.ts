@@ -10,10 +10,11 @@ import {
   textResult,
 } from "../../../core/mod.ts";
 import { type LogsOptions, logs } from "../../../plugins/logs/mod.ts";
+import { openGateway } from "../../support/open-gateway.ts";
 
 const object = { type: "object" };
 
-async function opened(
+async function openLogs(
   options: Omit<LogsOptions, "write"> = {},
 ): Promise<{ gateway: Gateway; lines: JsonObject[] }> {
   const lines: JsonObject[] = [];
@@ -21,7 +22,7 @@ async function opened(
     (message: string): MetaTool["run"] =>
     () =>
       Promise.reject(new GatewayError("TIMEOUT", message));
-  const gateway = await createGateway({
+  const gateway = await openGateway({
     plugins: [
       logs({ ...options, write: (line) => void lines.push(JSON.parse(line)) }),
       localTools("s", { id: "s" }, [
@@ -31,13 +32,12 @@ async function opened(
       ]),
     ],
   });
-  onTestFinished(() => gateway.close());
   return { gateway, lines };
 }
 
 describe("every line is one JSON object", () => {
   test("of a call: who, what, how it went and how long it took, and neither arguments nor results", async () => {
-    const { gateway, lines } = await opened();
+    const { gateway, lines } = await openLogs();
     const traceparent = `00-${"a".repeat(32)}-${"b".repeat(16)}-01`;
     await gateway.run({ tool: "s:ok", args: { password: "canary" }, meta: { traceparent } });
     await gateway.run({ tool: "s:late", args: { deep: [{ text: "canary-arg" }] } });
@@ -64,7 +64,7 @@ describe("every line is one JSON object", () => {
       cause: new Error("connect ECONNREFUSED https://user:canary@a.example/x"),
     });
     for (const level of ["info", "debug"] as const) {
-      const { gateway, lines } = await opened({ level });
+      const { gateway, lines } = await openLogs({ level });
       gateway.report(error);
       const line = lines.find(({ event }) => event === "error");
       expect(line).toMatchObject({ level: "error", code: "INTERNAL" });
@@ -76,12 +76,12 @@ describe("every line is one JSON object", () => {
   });
 
   test("and only what is as serious as wanted", async () => {
-    const { gateway, lines } = await opened({ level: "warn" });
+    const { gateway, lines } = await openLogs({ level: "warn" });
     await gateway.run({ tool: "s:ok" });
     await gateway.run({ tool: "s:late" });
     await gateway.close();
     expect(lines.map(({ event, level }) => [event, level])).toEqual([["call", "warn"]]);
-    const all = await opened({ level: "debug" });
+    const all = await openLogs({ level: "debug" });
     expect(all.lines.map(({ event }) => event)).toEqual(expect.arrayContaining(["catalog", "ready"]));
   });
 });

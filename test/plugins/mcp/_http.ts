@@ -32,7 +32,7 @@ export async function failure(work: Promise<unknown>): Promise<GatewayError> {
 }
 
 /** Everything that an error says, to anyone and to the log. */
-export function wordsOf(error: unknown): string {
+export function splitWords(error: unknown): string {
   const words: string[] = [];
   let next = error;
   while (next instanceof Error) {
@@ -43,7 +43,7 @@ export function wordsOf(error: unknown): string {
 }
 
 /** The text of a result. */
-export function textOf(result: ToolResult): string {
+export function readText(result: ToolResult): string {
   return result.content.map((block) => String(block["text"])).join("");
 }
 

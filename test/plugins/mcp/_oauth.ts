@@ -15,7 +15,7 @@ export interface Guarded {
   readonly stateFolder: string;
   /** Logs in, with a browser that approves everything. */
   login(options?: Partial<AuthorizeOptions>): Promise<Authorized>;
-  /** What is kept, as text; nothing if there is no login. */
+  /** Reads the stored login as a string; empty if there is none. */
   kept(): Promise<string | undefined>;
 }
 

@@ -1,28 +1,30 @@
-import { expect, onTestFinished, test } from "vitest";
-import { createGateway } from "../../../core/mod.ts";
+import { expect, test } from "vitest";
 import { approvals } from "../../../plugins/approvals/mod.ts";
 import { memoryStore } from "../../../plugins/lib/memory-store.ts";
 import { mcp } from "../../../plugins/mcp/mod.ts";
 import { sources } from "../../../plugins/sources/mod.ts";
 import { state } from "../../../plugins/state/mod.ts";
 import { upstreams } from "../../../plugins/upstreams/mod.ts";
+import { openGateway } from "../../support/open-gateway.ts";
 import { faulty } from "../upstreams/_fixtures.ts";
 import { slowCatalog } from "../upstreams/_slow-catalog.ts";
 
-test("a call that comes while what its server said is on its way into the catalog waits for that", async () => {
+test("a call waits until the listing of its server is in the catalog", async () => {
   const slow = slowCatalog();
   const { command, args } = faulty("ok");
-  const gateway = await createGateway({
-    plugins: [
-      state({ store: memoryStore() }),
-      approvals(),
-      sources({ mcpServers: { words: { command, args } } }),
-      mcp(),
-      upstreams(),
-      slow.plugin,
-    ],
-  });
-  onTestFinished(() => gateway.close({ drainMs: 0 }));
+  const gateway = await openGateway(
+    {
+      plugins: [
+        state({ store: memoryStore() }),
+        approvals(),
+        sources({ mcpServers: { words: { command, args } } }),
+        mcp(),
+        upstreams(),
+        slow.plugin,
+      ],
+    },
+    { drainMs: 0 },
+  );
   await expect.poll(slow.isReached, { timeout: 20_000 }).toBe(true);
   expect(gateway.services.servers?.status("words")?.listedAt).toBeDefined();
   expect(gateway.catalog.tools("words")).toEqual([]);

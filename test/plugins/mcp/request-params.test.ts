@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createLogLevel, toParams } from "../../../plugins/mcp/request-params.ts";
 
-test("a server of the older era is set to the level of the most curious client", async () => {
+test("a server of the legacy protocol is set to the level of the most curious client", async () => {
   const sent: string[] = [];
   const atLeast = createLogLevel(async (level) => void sent.push(level));
   for (const level of ["warning", "error", "info", "warning", "debug", "info", "loud", undefined]) {
@@ -21,7 +21,7 @@ test("that a level cannot be set costs nothing, and it is tried again", async ()
   expect(tries).toBe(2);
 });
 
-test("with a request to a server of the newer era goes what its client can do and wants to hear", () => {
+test("with a request to a server of the modern protocol goes what its client can do and wants to hear", () => {
   const client = {
     protocol: "legacy" as const,
     capabilities: { roots: { listChanged: true }, experimental: {}, elicitation: { form: {} } },

@@ -153,7 +153,7 @@ test("a request that is answered is not taken back when its call is cancelled af
   expect(told()).toEqual([]);
 });
 
-test("a request that takes too long is taken back, and its error names the limit", async () => {
+test("a request that takes too long is cancelled, and its error names the limit", async () => {
   vi.useFakeTimers();
   try {
     const { requests, told } = connection();
@@ -180,7 +180,7 @@ test("no question belongs to a request that the gateway makes for itself", async
   expect(await waiting).toEqual({ tools: [] });
 });
 
-test("an error in place of a result, and a message that cannot be sent, fail the request", async () => {
+test("fails a request on an error result, and on a message that cannot be sent", async () => {
   const { requests, sent } = connection();
   const waiting = ask(requests);
   const error = { code: -32000, message: "No." };

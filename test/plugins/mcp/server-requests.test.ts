@@ -2,12 +2,12 @@ import { expect, test } from "vitest";
 import { Cancellation, type JsonObject } from "../../../core/mod.ts";
 import type { Client } from "../../../core/services/clients.ts";
 import type { StdioUpstream } from "../../../plugins/mcp/stdio/connect.ts";
-import { faulty, textOf, until } from "../upstreams/_fixtures.ts";
+import { faulty, readText, until } from "../upstreams/_fixtures.ts";
 import { connected } from "./_stdio.ts";
 
 const capabilities = { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} };
 
-/** A client of the older era that answers everything it is asked, and notes it. */
+/** A client of the legacy protocol that answers everything it is asked, and notes it. */
 function clientThat(answer: (signal: AbortSignal | undefined) => Promise<JsonObject>, session: object = {}) {
   const asked: string[] = [];
   const client: Client = {
@@ -26,55 +26,55 @@ function clientThat(answer: (signal: AbortSignal | undefined) => Promise<JsonObj
 
 const yes = async (): Promise<JsonObject> => ({ action: "accept" });
 
-/** What a server gets for the questions it has while a call of this client is under way. */
-async function answersTo(
+/** Returns the answers to a server's questions while a call of this client is pending. */
+async function collectAnswers(
   upstream: StdioUpstream,
   client: Client | undefined,
 ): Promise<(number | undefined)[]> {
   const result = await upstream.call("ask", {}, { client, timeoutMs: 20_000 });
-  const answers = JSON.parse(textOf(result)) as { id: string; code?: number }[];
+  const answers = JSON.parse(readText(result)) as { id: string; code?: number }[];
   return ["roots/list", "sampling/createMessage", "elicitation/create"].map(
     (method) => answers.find(({ id }) => id === `ask ${method}`)?.code,
   );
 }
 
-test("a question goes to the client whose call is under way", async () => {
+test("a question goes to the client whose call is pending", async () => {
   await using upstream = await connected(faulty("ok"), { capabilities });
   const { client, asked } = clientThat(yes);
-  expect(await answersTo(upstream, client)).toEqual([undefined, undefined, undefined]);
+  expect(await collectAnswers(upstream, client)).toEqual([undefined, undefined, undefined]);
   expect(asked.toSorted()).toEqual(["elicitation/create", "roots/list", "sampling/createMessage"]);
 });
 
-test("where calls of two clients are under way, neither is asked", async () => {
+test("asks neither client where calls of two are pending", async () => {
   await using upstream = await connected(faulty("ok"), { capabilities });
   const [one, two] = [clientThat(yes), clientThat(yes)];
   const waiting = new Cancellation();
   const held = upstream.call("wait", {}, { client: one.client, cancellation: waiting });
-  expect(await answersTo(upstream, two.client)).toEqual([-32603, -32603, -32603]);
+  expect(await collectAnswers(upstream, two.client)).toEqual([-32603, -32603, -32603]);
   waiting.cancel();
   await expect(held).rejects.toMatchObject({ code: "CANCELLED" });
   expect([...one.asked, ...two.asked]).toEqual([]);
 });
 
-test("what belongs to a call that was given up is asked of nobody else", async () => {
+test("a question of a cancelled call is sent to no other client", async () => {
   await using upstream = await connected(faulty("ok"), { capabilities });
   const [one, two] = [clientThat(yes), clientThat(yes)];
   const given = new Cancellation();
   const held = upstream.call("wait", {}, { client: one.client, cancellation: given });
-  // What is given up before it is sent belongs to nobody.
+  // A call that was cancelled before it was sent belongs to no client.
   await upstream.call("echo", {});
   given.cancel();
   await expect(held).rejects.toMatchObject({ code: "CANCELLED" });
-  expect(await answersTo(upstream, two.client)).toEqual([-32603, -32603, -32603]);
+  expect(await collectAnswers(upstream, two.client)).toEqual([-32603, -32603, -32603]);
   expect([...one.asked, ...two.asked]).toEqual([]);
 });
 
-test("where a program has a call under way as well, nobody is asked", async () => {
+test("where a program has a call pending as well, no client is asked", async () => {
   await using upstream = await connected(faulty("ok"), { capabilities });
   const { client, asked } = clientThat(yes);
   const waiting = new Cancellation();
   const held = upstream.call("wait", {}, { cancellation: waiting });
-  expect(await answersTo(upstream, client)).toEqual([-32603, -32603, -32603]);
+  expect(await collectAnswers(upstream, client)).toEqual([-32603, -32603, -32603]);
   waiting.cancel();
   await expect(held).rejects.toMatchObject({ code: "CANCELLED" });
   expect(asked).toEqual([]);
@@ -86,17 +86,17 @@ test("two calls of the same client leave no doubt who is asked", async () => {
   const [one, two] = [clientThat(yes, peer), clientThat(yes, peer)];
   const waiting = new Cancellation();
   const held = upstream.call("wait", {}, { client: one.client, cancellation: waiting });
-  expect(await answersTo(upstream, two.client)).toEqual([undefined, undefined, undefined]);
+  expect(await collectAnswers(upstream, two.client)).toEqual([undefined, undefined, undefined]);
   waiting.cancel();
   await expect(held).rejects.toMatchObject({ code: "CANCELLED" });
 });
 
-test("where nobody is there, a question is refused", async () => {
+test("without a client, a question is refused", async () => {
   await using upstream = await connected(faulty("ok"), { capabilities });
-  expect(await answersTo(upstream, undefined)).toEqual([-32603, -32603, -32603]);
+  expect(await collectAnswers(upstream, undefined)).toEqual([-32603, -32603, -32603]);
 });
 
-test("a question is taken back when its call is over", async () => {
+test("a question is cancelled when its call is over", async () => {
   await using upstream = await connected(faulty("ok"), { capabilities });
   const signals: (AbortSignal | undefined)[] = [];
   const { client } = clientThat((signal) => {

@@ -1,19 +1,18 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Cancellation, GatewayError } from "../../../core/mod.ts";
-import type { StdioUpstream } from "../../../plugins/mcp/stdio/connect.ts";
-import { connectStdio } from "../../../plugins/mcp/stdio/connect.ts";
-import { faulty, fixture, isAlive, script, textOf, until } from "../upstreams/_fixtures.ts";
+import { connectStdio, type StdioUpstream } from "../../../plugins/mcp/stdio/connect.ts";
+import { faulty, fixture, isAlive, readText, script, until } from "../upstreams/_fixtures.ts";
 import { connected } from "./_stdio.ts";
 
 const sdkServer = fixture("sdk-server.mjs");
 
 /** The ids of grandchildren that a server wrote to its error output. */
-function grandchildIn(error: unknown): number {
+function findGrandchild(error: unknown): number {
   return Number(/grandchild (\d+)/.exec(String((error as { cause?: Error }).cause?.message))?.[1]);
 }
 
 describe("a connection that does not come about", () => {
-  test("fault 3: a server that hangs in the handshake is given up in time, and its tree is dead within 5 s", async () => {
+  test("fault 3: a server that hangs in the handshake is abandoned in time, and its tree is dead within 5 s", async () => {
     const began = performance.now();
     const error = await connectStdio(faulty("hanginit"), { name: "slow", startTimeoutMs: 700 }).catch(
       (thrown) => thrown,
@@ -26,7 +25,7 @@ describe("a connection that does not come about", () => {
     });
     expect(took).toBeGreaterThan(600);
     expect(took).toBeLessThan(10_000);
-    const grandchild = grandchildIn(error);
+    const grandchild = findGrandchild(error);
     expect(grandchild).toBeGreaterThan(0);
     await until(() => !isAlive(grandchild), 5_000);
   });
@@ -44,7 +43,7 @@ describe("a connection that does not come about", () => {
     });
   });
 
-  test("a server that exits at once says so at once; what it wrote is for logs alone", async () => {
+  test("the exit of a server is reported at once; what it wrote is for logs alone", async () => {
     const error = await connectStdio(faulty("exitinit"), { name: "broken" }).catch((thrown) => thrown);
     expect(error).toMatchObject({
       code: "CONNECT_FAILED",
@@ -81,10 +80,10 @@ describe("a connection that does not come about", () => {
   });
 });
 
-describe("the two eras", () => {
+describe("legacy and modern protocol", () => {
   const at = new Date().toISOString();
 
-  test("a server of the older era is remembered as such", async () => {
+  test("a server of the legacy protocol is cached as such", async () => {
     await using upstream = await connected(faulty("ok"));
     expect(upstream.prior).toMatchObject({ protocol: "legacy", protocolVersion: "2025-11-25" });
     expect(Date.now() - Date.parse(upstream.prior.at)).toBeLessThan(60_000);
@@ -102,7 +101,7 @@ describe("the two eras", () => {
     });
   });
 
-  test("a server of the newer era alone is found out, and the next time asked in its own way", async () => {
+  test("a server of the modern protocol alone is found out, and the next time asked in its own way", async () => {
     const first = await connected(faulty("modern"));
     expect(first.prior).toMatchObject({ protocol: "modern", protocolVersion: "2026-07-28" });
     expect(first.info).toMatchObject({ name: "faulty", instructions: "Handle with care." });
@@ -110,10 +109,10 @@ describe("the two eras", () => {
     const kept = JSON.parse(JSON.stringify(first.prior));
     await using second = await connected(faulty("modern"), { prior: kept });
     expect(second.prior.protocol).toBe("modern");
-    expect(textOf(await second.call("echo", { text: "on" }))).toBe("on");
+    expect(readText(await second.call("echo", { text: "on" }))).toBe("on");
   });
 
-  test("a server that knows both is spoken to in the older one, or as it was remembered", async () => {
+  test("a server that knows both is spoken to in the older one, or as it was cached", async () => {
     const server = script(sdkServer, "--legacy", "serve");
     await using older = await connected(server);
     expect(older.prior.protocol).toBe("legacy");
@@ -123,7 +122,7 @@ describe("the two eras", () => {
     expect(newer.prior.protocol).toBe("modern");
   });
 
-  test("what is remembered and no longer true costs a second try, not the connection", async () => {
+  test("a cached protocol that is no longer true costs a second try, not the connection", async () => {
     const wrong = { protocol: "modern", protocolVersion: "2026-07-28", at };
     await using legacy = await connected(faulty("ok"), { prior: wrong });
     expect(legacy.prior.protocol).toBe("legacy");
@@ -232,7 +231,7 @@ describe("lists", () => {
     expect(listing.tools.length).toBe(14);
   });
 
-  test("what a server does not say it has is not asked for, except tools", async () => {
+  test("requests only declared capabilities, and tools", async () => {
     await using silent = await connected(faulty("silent"));
     expect(await silent.list()).toMatchObject({ prompts: [], resources: [] });
     await using undeclared = await connected(faulty("undeclared"));
@@ -273,20 +272,20 @@ describe("calls", () => {
       "io.modelcontextprotocol/clientInfo": {},
       "io.modelcontextprotocol/clientCapabilities": {},
     };
-    expect(JSON.parse(textOf(await upstream.call("meta", {}, { meta })))).toEqual({
+    expect(JSON.parse(readText(await upstream.call("meta", {}, { meta })))).toEqual({
       traceparent: "00-1-2-03",
     });
-    expect(textOf(await upstream.call("meta", {}, { meta: { progressToken: 5 } }))).toBe("null");
+    expect(readText(await upstream.call("meta", {}, { meta: { progressToken: 5 } }))).toBe("null");
   });
 
-  test("that are cancelled or take too long are taken back at the server", async () => {
+  test("that are cancelled or time out are cancelled at the server", async () => {
     const cancellation = new Cancellation();
     const call = upstream.call("wait", {}, { cancellation });
     await upstream.call("echo", { text: "so it has been sent" });
     cancellation.cancel();
     await expect(call).rejects.toMatchObject({ code: "CANCELLED" });
     await expect(upstream.call("wait", {}, { timeoutMs: 20 })).rejects.toMatchObject({ code: "TIMEOUT" });
-    await until(async () => JSON.parse(textOf(await upstream.call("cancelled", {}))).length === 2);
+    await until(async () => JSON.parse(readText(await upstream.call("cancelled", {}))).length === 2);
   });
 
   test("end with the reason that they were cancelled for", async () => {
@@ -314,7 +313,7 @@ describe("calls", () => {
   });
 
   test("are not disturbed by a server that asks back for what we do not offer", async () => {
-    const answers: unknown[] = JSON.parse(textOf(await upstream.call("ask", {}, { timeoutMs: 5_000 })));
+    const answers: unknown[] = JSON.parse(readText(await upstream.call("ask", {}, { timeoutMs: 5_000 })));
     expect(answers).toHaveLength(5);
     expect(answers).toEqual(
       expect.arrayContaining([
@@ -354,7 +353,7 @@ describe("calls", () => {
     await expect(crashing.call("echo", {})).rejects.toMatchObject({ code: "UPSTREAM_CLOSED" });
   });
 
-  test("that want input are answered with the questions as they came, in the newer era", async () => {
+  test("that want input are answered with the questions as they came, in the modern protocol", async () => {
     await using asking = await connected(faulty("modern-input"));
     expect(await asking.call("fault", {})).toMatchObject({
       resultType: "input_required",

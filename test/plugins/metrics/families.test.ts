@@ -32,7 +32,7 @@ test("counters and histograms are written as Prometheus reads them", () => {
   );
 });
 
-test("whatever is counted, there are never more figures than allowed, and none is lost", () => {
+test("never exceeds the limit of metric series, and loses no count", () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(fc.string(), fc.string()), { maxLength: 200 }), (seen) => {
       const families = createFamilies(10);

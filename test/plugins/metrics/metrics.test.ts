@@ -1,6 +1,5 @@
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import {
-  createGateway,
   definePreset,
   type Gateway,
   GatewayError,
@@ -15,24 +14,23 @@ import { memoryStore } from "../../../plugins/lib/memory-store.ts";
 import { metrics } from "../../../plugins/metrics/mod.ts";
 import { overload } from "../../../plugins/overload.ts";
 import { state } from "../../../plugins/state/mod.ts";
-import { ask, preset, served } from "../serve/_http.ts";
+import { openGateway } from "../../support/open-gateway.ts";
+import { ask, preset, serveGateway } from "../serve/_http.ts";
 import { by, onlyPeople } from "../serve/_people.ts";
 
 const object = { type: "object" };
 
-async function opened(...plugins: Plugin[]): Promise<Gateway> {
+async function openMetrics(...plugins: Plugin[]): Promise<Gateway> {
   const tools: MetaTool[] = [
     { name: "ok", inputSchema: object, run: () => textResult("ok") },
     { name: "bad", inputSchema: object, run: () => ({ content: [], isError: true }) },
     { name: "fail", inputSchema: object, run: () => Promise.reject(new GatewayError("TIMEOUT", "canary")) },
     { name: "long", description: "word ".repeat(500), inputSchema: object, run: () => textResult("") },
   ];
-  const gateway = await createGateway({
+  return openGateway({
     preset: definePreset({ name: "meta", plugins: [], tools: [{ ...tools[0], name: "find" } as MetaTool] }),
     plugins: [metrics(), ...plugins, localTools("s", { id: "s" }, tools)],
   });
-  onTestFinished(() => gateway.close());
-  return gateway;
 }
 
 /** Collects the metrics as a request of `/metrics` does. */
@@ -69,7 +67,7 @@ describe("calls are counted", () => {
         },
       }),
     };
-    const gateway = await opened(cached);
+    const gateway = await openMetrics(cached);
     for (const [tool, args] of [
       ["s:ok", {}],
       ["s:ok", { cached: true }],
@@ -97,7 +95,7 @@ describe("calls are counted", () => {
     expect(lines.join()).not.toContain("canary");
   });
 
-  test("while they are under way, one that is made for another as part of it", async () => {
+  test("while they are pending, an inner call as part of its outer call", async () => {
     let inside: number[] = [];
     const outer: MetaTool = {
       name: "outer",
@@ -115,39 +113,39 @@ describe("calls are counted", () => {
         return textResult("");
       },
     };
-    const gateway = await opened(localTools("t", { id: "t" }, [outer, inner]));
+    const gateway = await openMetrics(localTools("t", { id: "t" }, [outer, inner]));
     await gateway.run({ tool: "t:outer" });
     expect(inside).toEqual([1]);
     expect(await inFlight(gateway)).toBe(0);
   });
 
-  test("with what the tools would cost, what is shown instead, and the load where it is known", async () => {
-    const gateway = await opened(overload());
-    const figure = async (name: string): Promise<number> =>
+  test("with the tokens of all tools, the tokens of the exposed tools, and the load where it is known", async () => {
+    const gateway = await openMetrics(overload());
+    const sample = async (name: string): Promise<number> =>
       Number(new RegExp(`^${name} (.*)$`, "m").exec(await text(gateway))?.[1]);
-    const [all, shown] = [await figure("toolpipe_tokens_all"), await figure("toolpipe_tokens_shown")];
+    const [all, exposed] = [await sample("toolpipe_tokens_all"), await sample("toolpipe_tokens_shown")];
     expect(all).toBeGreaterThan(500);
-    expect(shown).toBeGreaterThan(5);
-    expect(shown).toBeLessThan(50);
-    expect(await figure("toolpipe_tokens_saved")).toBe(all - shown);
-    expect(await figure("toolpipe_load_waiting")).toBe(0);
-    expect(await figure("toolpipe_tools")).toBe(4);
+    expect(exposed).toBeGreaterThan(5);
+    expect(exposed).toBeLessThan(50);
+    expect(await sample("toolpipe_tokens_saved")).toBe(all - exposed);
+    expect(await sample("toolpipe_load_waiting")).toBe(0);
+    expect(await sample("toolpipe_tools")).toBe(4);
     await gateway.catalog.remove("s");
-    expect(await figure("toolpipe_tokens_all")).toBe(0);
-    expect(await figure("toolpipe_tokens_saved")).toBe(0);
+    expect(await sample("toolpipe_tokens_all")).toBe(0);
+    expect(await sample("toolpipe_tokens_saved")).toBe(0);
   });
 });
 
 describe("over HTTP", () => {
   test("/metrics is read like the rest: with a token where one is needed", async () => {
-    const { url } = await served({ plugins: [metrics(), onlyPeople] });
+    const { url } = await serveGateway({ plugins: [metrics(), onlyPeople] });
     const place = new URL("/metrics", url);
     expect((await fetch(place)).status).toBe(401);
     await ask(url, "tools/call", { name: "now" }, by("ann"));
     const response = await fetch(place, by("ann"));
     expect(response.headers.get("content-type")).toBe("text/plain; version=0.0.4; charset=utf-8");
     expect(await response.text()).toContain('toolpipe_calls_total{server="test",outcome="ok"');
-    const open = await served({ plugins: [metrics({ open: true }), onlyPeople] });
+    const open = await serveGateway({ plugins: [metrics({ open: true }), onlyPeople] });
     expect((await fetch(new URL("/metrics", open.url))).status).toBe(200);
   });
 
@@ -159,7 +157,7 @@ describe("over HTTP", () => {
       get: (key: string) =>
         isLost ? Promise.reject(new GatewayError(STATE_UNAVAILABLE, "canary")) : store.get(key),
     };
-    const { url } = await served({
+    const { url } = await serveGateway({
       preset: preset([]),
       plugins: [health(), state({ store: lossy }), onlyPeople],
     });

@@ -1,10 +1,8 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { onTestFinished } from "vitest";
 import {
   type CallRequest,
-  createGateway,
   definePlugin,
   type Gateway,
   type GatewayError,
@@ -16,12 +14,12 @@ import {
 import { requestMeta } from "../../../core/services/policy.ts";
 import { toDocument } from "../../../plugins/openapi/document.ts";
 import { type AdapterOptions, openapi } from "../../../plugins/openapi/mod.ts";
-import type { BuiltOperation } from "../../../plugins/openapi/operations.ts";
-import { buildOperations } from "../../../plugins/openapi/operations.ts";
+import { type BuiltOperation, buildOperations } from "../../../plugins/openapi/operations.ts";
+import { openGateway } from "../../support/open-gateway.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 /** The part of a document that most tests do not care about. */
-export function apiOf(paths: JsonObject, more: JsonObject = {}): JsonObject {
+export function createApi(paths: JsonObject, more: JsonObject = {}): JsonObject {
   return { openapi: "3.1.0", info: { title: "API", version: "1" }, paths, ...more };
 }
 
@@ -43,16 +41,16 @@ export function builtOne(document: JsonObject, name?: string): BuiltOperation {
 /** A gateway with APIs behind it. */
 export interface Opened {
   readonly gateway: Gateway;
-  /** What went wrong outside any call. */
+  /** Errors outside any call. */
   readonly reported: GatewayError[];
   run(tool: string, args?: JsonObject, more?: Partial<CallRequest>): Promise<SettledCall>;
   /** The request that a call would send. */
-  dryRun(tool: string, args?: JsonObject, meta?: JsonObject): Promise<Shown>;
+  dryRun(tool: string, args?: JsonObject, meta?: JsonObject): Promise<PreparedRequest>;
   tool(id: string): Tool;
 }
 
-/** A request as a dry run shows it. */
-export interface Shown {
+/** A request as a dry run returns it. */
+export interface PreparedRequest {
   readonly method: string;
   readonly url: string;
   readonly headers: Record<string, string>;
@@ -60,7 +58,7 @@ export interface Shown {
 }
 
 /** Opens a gateway; a document that is an object is written to a file first. */
-export async function open(
+export async function openAdapters(
   adapters: Record<string, Omit<AdapterOptions, "document"> & { document: string | JsonObject }>,
   plugins: readonly Plugin[] = [],
 ): Promise<Opened> {
@@ -84,8 +82,10 @@ export async function open(
       },
     }),
   });
-  const gateway = await createGateway({ plugins: [listener(), ...plugins, openapi({ adapters: written })] });
-  onTestFinished(() => gateway.close({ drainMs: 0 }));
+  const gateway = await openGateway(
+    { plugins: [listener(), ...plugins, openapi({ adapters: written })] },
+    { drainMs: 0 },
+  );
   const run: Opened["run"] = (tool, args = {}, more = {}) => gateway.run({ tool, args, ...more });
   return {
     gateway,
@@ -94,7 +94,7 @@ export async function open(
     async dryRun(tool, args, meta) {
       const call = await run(tool, args, { meta: { ...meta, [requestMeta.dryRun]: true } });
       if (!call.ok) throw call.error;
-      return (call.result.structuredContent as { request: Shown }).request;
+      return (call.result.structuredContent as { request: PreparedRequest }).request;
     },
     tool(id) {
       const tool = gateway.catalog.tool(id);

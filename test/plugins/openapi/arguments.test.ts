@@ -1,8 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
-import type { JsonObject } from "../../../core/mod.ts";
-import { parseData } from "../../../core/mod.ts";
-import { apiOf, built, builtOne, fixture } from "./_open.ts";
+import { type JsonObject, parseData } from "../../../core/mod.ts";
+import { built, builtOne, createApi, fixture } from "./_open.ts";
 
 const shop = (await parseData(await readFile(fixture("shop.yaml"), "utf8"), "shop.yaml")) as JsonObject;
 const oldShop = JSON.parse(await readFile(fixture("shop-20.json"), "utf8")) as JsonObject;
@@ -73,10 +72,10 @@ describe("an example that a document gives elsewhere, and refers to, is taken fr
     examples: { A: { summary: "One", value: { a: 1 } }, Bare: [1, 2] },
   };
   const ref = (name: string): JsonObject => ({ $ref: `#/components/schemas/${name}` });
-  const examplesOf = (schema: JsonObject, parameters: readonly JsonObject[] = []): unknown => {
+  const listExamples = (schema: JsonObject, parameters: readonly JsonObject[] = []): unknown => {
     const requestBody = { required: true, content: { "application/json": { schema } } };
     const post = { operationId: "post", parameters, requestBody };
-    return builtOne(apiOf({ "/it": { post } }, { components })).operation.examples;
+    return builtOne(createApi({ "/it": { post } }, { components })).operation.examples;
   };
 
   test.each([
@@ -91,11 +90,11 @@ describe("an example that a document gives elsewhere, and refers to, is taken fr
       { type: "object", properties: { a: {} }, example: { $ref: "file:///etc/hosts" } },
       [],
     ],
-  ])("one %s", (_which, schema, examples) => expect(examplesOf(schema)).toEqual(examples));
+  ])("one %s", (_which, schema, examples) => expect(listExamples(schema)).toEqual(examples));
 
   test("one of a parameter", () => {
     const id = { name: "id", in: "query", required: true, schema: ref("Id") };
-    expect(examplesOf(ref("Told"), [id])).toEqual([{ id: "a1", kind: "coffee" }]);
+    expect(listExamples(ref("Told"), [id])).toEqual([{ id: "a1", kind: "coffee" }]);
   });
 });
 
@@ -161,7 +160,7 @@ test("a key that proves who calls is no argument, even where it is listed as a p
 
 function postBody(schema: JsonObject, required = true): JsonObject {
   return builtOne(
-    apiOf({ "/x": { post: { requestBody: { required, content: { "application/json": { schema } } } } } }),
+    createApi({ "/x": { post: { requestBody: { required, content: { "application/json": { schema } } } } } }),
   ).definition.inputSchema;
 }
 
@@ -197,7 +196,7 @@ test("further properties of a body can be given where the document allows them",
 test("where a document does not say whether a body is needed, one with required fields is", () => {
   const schema = { type: "object", required: ["a"], properties: { a: {}, b: {} } };
   const content = { "application/json": { schema } };
-  const { definition } = builtOne(apiOf({ "/x": { post: { requestBody: { content } } } }));
+  const { definition } = builtOne(createApi({ "/x": { post: { requestBody: { content } } } }));
   expect(definition.inputSchema["required"]).toEqual(["a"]);
 });
 
@@ -224,7 +223,7 @@ test("parameters of a path, and those declared twice or not at all, are each the
     parameters: [parameter("of the path"), { name: "p", in: "query" }],
     get: { parameters: [parameter("of the operation"), parameter("again"), { name: "gone", in: "path" }] },
   };
-  expect(builtOne(apiOf({ "/x/{id}": item })).definition.inputSchema).toEqual({
+  expect(builtOne(createApi({ "/x/{id}": item })).definition.inputSchema).toEqual({
     type: "object",
     properties: { id: { type: "string" }, q: { description: "of the operation" }, p: {} },
     required: ["id"],
@@ -244,12 +243,12 @@ test("headers that are the connection's own, or that no header can be called, ar
     "X-Ok",
   ];
   const parameters = names.map((name) => ({ name, in: "header", schema: {} }));
-  const { inputSchema } = builtOne(apiOf({ "/x": { get: { parameters } } })).definition;
+  const { inputSchema } = builtOne(createApi({ "/x": { get: { parameters } } })).definition;
   expect(Object.keys(inputSchema["properties"] as object)).toEqual(["X-Ok"]);
 });
 
 test("webhooks are no operations, and odd parts of a document cost nothing but themselves", () => {
-  const document = apiOf(
+  const document = createApi(
     {
       "/a": null,
       "/b": { get: null, post: "x", put: { operationId: 7, parameters: "none", responses: [], tags: "x" } },

@@ -2,10 +2,10 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import type { JsonObject, Tool } from "../../../core/mod.ts";
-import { exampleOf } from "../../../plugins/lib/schema/example.ts";
+import { createExample } from "../../../plugins/lib/schema/example.ts";
 import { search } from "../../../plugins/search/mod.ts";
 import { validate } from "../../../plugins/validate.ts";
-import { open } from "./_open.ts";
+import { openAdapters } from "./_open.ts";
 
 const folder = new URL("../../../../shared/data/openapi/", import.meta.url);
 const files = [...listed(folder), ...listed(new URL("odd/", folder))];
@@ -18,11 +18,11 @@ function listed(place: URL): URL[] {
     .map((name) => new URL(name, place));
 }
 
-function idOf(file: URL): string {
+function getId(file: URL): string {
   return (file.pathname.split("/").at(-1) ?? "").replace(".json", "").replaceAll(/[^a-z0-9-]+/g, "-");
 }
 
-/** What few parameters must look like, and no example can be made up for by rule. */
+/** Examples of the few parameters for which none can be generated. */
 const PATTERNS: Readonly<Record<string, string>> = {
   "^sha256:[a-f0-9]{64}$": `sha256:${"0".repeat(64)}`,
   "^[A-Z0-9]{26}$": "A".repeat(26),
@@ -30,8 +30,8 @@ const PATTERNS: Readonly<Record<string, string>> = {
 };
 
 /** Arguments for a tool, made up from its schema; nothing where its patterns are beyond making things up. */
-async function argumentsFor({ inputSchema }: Tool): Promise<JsonObject | undefined> {
-  const made = await exampleOf(inputSchema);
+async function makeArguments({ inputSchema }: Tool): Promise<JsonObject | undefined> {
+  const made = await createExample(inputSchema);
   // An object without members is a proper example, and still no part of a path.
   const filled = Object.entries((made ?? {}) as JsonObject).map(([name, value]) => [
     name,
@@ -44,7 +44,7 @@ async function argumentsFor({ inputSchema }: Tool): Promise<JsonObject | undefin
       return [name, known === undefined ? schema : { const: PATTERNS[known] }];
     },
   );
-  const helped = await exampleOf({ ...inputSchema, properties: Object.fromEntries(properties) });
+  const helped = await createExample({ ...inputSchema, properties: Object.fromEntries(properties) });
   return helped as JsonObject | undefined;
 }
 
@@ -56,19 +56,19 @@ function operationCount(file: URL): number {
 }
 
 test.skipIf(files.length === 0)(
-  "every operation of every real document, thousands at once, is listed, found and shown with made-up arguments",
+  "every operation of every real document, thousands at once, is listed, found and prepared with generated arguments",
   { timeout: 300_000 },
   async () => {
     const adapters = Object.fromEntries(
       files.map((file) => [
-        idOf(file),
+        getId(file),
         { document: fileURLToPath(file), serverVariables: { accountName: "a" } },
       ]),
     );
-    const { gateway, reported, dryRun } = await open(adapters, [validate(), search()]);
+    const { gateway, reported, dryRun } = await openAdapters(adapters, [validate(), search()]);
     expect(reported.map(({ message }) => message)).toEqual([]);
     for (const file of files) {
-      expect(gateway.catalog.tools(idOf(file)), idOf(file)).toHaveLength(operationCount(file));
+      expect(gateway.catalog.tools(getId(file)), getId(file)).toHaveLength(operationCount(file));
     }
     const tools = gateway.catalog.tools();
     expect(tools.length).toBeGreaterThan(4_000);
@@ -76,7 +76,7 @@ test.skipIf(files.length === 0)(
     const unshown: string[] = [];
     for (const tool of tools) {
       expect(tool.id).toMatch(/^[a-z0-9-]+:[a-z0-9-]+$/);
-      const args = await argumentsFor(tool);
+      const args = await makeArguments(tool);
       if (args === undefined) {
         unshown.push(tool.id);
         continue;

@@ -5,8 +5,8 @@ import { httpStatusMeta } from "../../../core/services/adapters.ts";
 import { requestMeta } from "../../../core/services/policy.ts";
 import { timeout } from "../../../plugins/timeout.ts";
 import { type Answer, json, type RestServer, restServer } from "../../fixtures/openapi/faulty-rest.ts";
-import { errorOf } from "../../support/failure.ts";
-import { apiOf, type Opened, open } from "./_open.ts";
+import { getError } from "../../support/failure.ts";
+import { createApi, type Opened, openAdapters } from "./_open.ts";
 
 process.env["OPENAPI_TEST_ID"] = "me";
 process.env["OPENAPI_TEST_SECRET"] = "canary-7f3a";
@@ -29,11 +29,16 @@ async function served(
   document: JsonObject = {},
 ): Promise<Opened & RestServer> {
   const server = await restServer(answer);
-  const adapter = { document: apiOf(paths, document), server: server.origin, allowPrivate: true, ...options };
-  return { ...(await open({ api: adapter })), ...server };
+  const adapter = {
+    document: createApi(paths, document),
+    server: server.origin,
+    allowPrivate: true,
+    ...options,
+  };
+  return { ...(await openAdapters({ api: adapter })), ...server };
 }
 
-test("an answer in JSON is given as it is and as text", async () => {
+test("returns a JSON answer as structured content and as a text block", async () => {
   const { run, received } = await served((_, response) => json(response, { id: 7 }, 201));
   const call = await run("api:write", { amount: 5 });
   expect(call.ok && call.result).toEqual({
@@ -92,7 +97,7 @@ test.each([
   expect(call.ok && call.result.content).toEqual([block]);
 });
 
-test("an answer that is no text is given as the content of a resource, also where it claims to be text", async () => {
+test("returns a binary answer as an embedded resource, also where it claims to be text", async () => {
   for (const type of ["application/pdf", "text/plain", ""]) {
     const { run, origin } = await served((_, response) => {
       response.writeHead(200, type ? { "content-type": type } : {}).end(Buffer.from([0xff, 0xfe, 0]));
@@ -116,20 +121,20 @@ test("an answer that reaches a prototype, or is nested too deeply, is refused", 
         : `${"[".repeat(100_000)}${"]".repeat(100_000)}`,
     );
   });
-  expect(errorOf(await run("api:read"))).toMatchObject({ code: "FORBIDDEN_KEY", data: { sent: true } });
-  expect(errorOf(await run("api:write", {}))).toMatchObject({
+  expect(getError(await run("api:read"))).toMatchObject({ code: "FORBIDDEN_KEY", data: { sent: true } });
+  expect(getError(await run("api:write", {}))).toMatchObject({
     code: "RESPONSE_TOO_DEEP",
     data: { sent: true },
   });
 });
 
-test("a failure says whether anything was sent: not where nobody listens", async () => {
+test("a failure says whether anything was sent: not if no server listens", async () => {
   const closed = createServer();
   await new Promise<void>((resolve) => closed.listen(0, "127.0.0.1", resolve));
   const { port } = closed.address() as { port: number };
   await new Promise((resolve) => closed.close(resolve));
   const { run } = await served(() => {}, { server: `http://127.0.0.1:${port}` });
-  expect(errorOf(await run("api:write", {}))).toMatchObject({
+  expect(getError(await run("api:write", {}))).toMatchObject({
     code: "CONNECT_FAILED",
     data: { sent: false },
   });
@@ -137,7 +142,7 @@ test("a failure says whether anything was sent: not where nobody listens", async
 
 test("a failure says whether anything was sent: it was where the connection ends before the answer", async () => {
   const { run } = await served((_, __, raw) => void raw.socket.destroy());
-  expect(errorOf(await run("api:write", {}))).toMatchObject({
+  expect(getError(await run("api:write", {}))).toMatchObject({
     code: "UPSTREAM_CLOSED",
     data: { sent: true },
   });
@@ -148,21 +153,21 @@ test("a failure says whether anything was sent: it was where the answer ends in 
     response.writeHead(200, { "content-type": "application/json", "content-length": "100" }).write('{"a":');
     setImmediate(() => raw.socket.destroy());
   });
-  expect(errorOf(await run("api:write", {}))).toMatchObject({
+  expect(getError(await run("api:write", {}))).toMatchObject({
     code: "UPSTREAM_CLOSED",
     data: { sent: true },
   });
 });
 
-test("a server that never answers is given up on after the time of its adapter", async () => {
+test("a server that never answers times out after the limit of its adapter", async () => {
   const { run } = await served(() => {}, { timeoutMs: 700 });
-  expect(errorOf(await run("api:write", {}))).toMatchObject({
+  expect(getError(await run("api:write", {}))).toMatchObject({
     code: "TIMEOUT",
     data: { ms: 700, sent: true },
   });
 });
 
-test("an answer that trickles in is given up on too, and the time a caller asks for counts where it is shorter", async () => {
+test("an answer that trickles in is abandoned on too, and the time a caller asks for counts where it is shorter", async () => {
   const { run } = await served(
     (_, response) => {
       response.writeHead(200, { "content-type": "text/plain" });
@@ -172,14 +177,14 @@ test("an answer that trickles in is given up on too, and the time a caller asks 
     { timeoutMs: 10_000 },
   );
   const call = await run("api:read", {}, { meta: { [requestMeta.timeoutMs]: 150 } });
-  expect(errorOf(call)).toMatchObject({ code: "TIMEOUT", data: { ms: 150 } });
+  expect(getError(call)).toMatchObject({ code: "TIMEOUT", data: { ms: 150 } });
 });
 
 test("where a plugin times calls, that is what ends them", async () => {
   const server = await restServer(() => {});
-  const adapter = { document: apiOf(paths), server: server.origin, allowPrivate: true, timeoutMs: 1 };
-  const { run } = await open({ api: adapter }, [timeout({ ms: 150 })]);
-  expect(errorOf(await run("api:read"))).toMatchObject({
+  const adapter = { document: createApi(paths), server: server.origin, allowPrivate: true, timeoutMs: 1 };
+  const { run } = await openAdapters({ api: adapter }, [timeout({ ms: 150 })]);
+  expect(getError(await run("api:read"))).toMatchObject({
     code: "TIMEOUT",
     data: { setting: "options.timeout.ms" },
   });
@@ -195,7 +200,7 @@ test("a call that is cancelled ends its request", async () => {
     raw.socket.on("close", () => ended?.());
     abort.abort();
   });
-  expect(errorOf(await run("api:read", {}, { signal: abort.signal }))).toMatchObject({ code: "CANCELLED" });
+  expect(getError(await run("api:read", {}, { signal: abort.signal }))).toMatchObject({ code: "CANCELLED" });
   await closed;
 });
 
@@ -211,7 +216,7 @@ test.each([301, 302, 303, 307, 308])("a reading request follows the redirect %d"
   expect(call.ok && call.result.structuredContent).toEqual({ at: "/there", key: "k" });
 });
 
-test("a request that changes something is repeated only where the server says so, and read where it says so", async () => {
+test("a request that changes something is repeated only if the server asks for it, and read where it points to", async () => {
   const statuses = [307, 303, 302];
   const { run, received } = await served((request, response) => {
     if (request.url === "/it")
@@ -234,7 +239,7 @@ test("a request that changes something is repeated only where the server says so
   });
 });
 
-test("a server that redirects for ever is not followed for ever", async () => {
+test("stops following endless redirects", async () => {
   const { run, received } = await served(
     (_, response) => void response.writeHead(302, { location: "/it" }).end(),
   );
@@ -243,7 +248,7 @@ test("a server that redirects for ever is not followed for ever", async () => {
   expect(received).toHaveLength(6);
 });
 
-test("what a request that changes something carries is not given to another origin", async () => {
+test("the body of a request is not sent to another origin", async () => {
   const other = await restServer((_, response) => json(response, {}));
   const { run } = await served(
     (_, response) => void response.writeHead(307, { location: `${other.origin}/x` }).end(),
@@ -260,7 +265,7 @@ const oauth = {
   },
 };
 
-test("a token is asked for once by many calls at a time, used until it ends, and asked for anew once it was refused", async () => {
+test("a token is asked for once by many calls at a time, used until it ends, and asked for again once it was refused", async () => {
   let tokens = 0;
   let refuse = false;
   const server = await restServer((request, response) => {
@@ -274,8 +279,8 @@ test("a token is asked for once by many calls at a time, used until it ends, and
     tokenUrl: `${server.origin}/token`,
     scopes: ["read", "write"],
   };
-  const adapter = { document: apiOf(paths, oauth), server: server.origin, allowPrivate: true, auth };
-  const { run } = await open({ api: adapter });
+  const adapter = { document: createApi(paths, oauth), server: server.origin, allowPrivate: true, auth };
+  const { run } = await openAdapters({ api: adapter });
   const calls = await Promise.all(Array.from({ length: 10 }, () => run("api:read")));
   for (const call of calls) expect(call.ok && call.result.structuredContent).toEqual({ as: "Bearer t1" });
   expect(tokens).toBe(1);
@@ -304,7 +309,9 @@ test("a token that has ended is not used", async () => {
     clientSecretEnv: "OPENAPI_TEST_SECRET",
     tokenUrl: `${origin}/token`,
   };
-  const other = await open({ api: { document: apiOf(paths), server: origin, allowPrivate: true, auth } });
+  const other = await openAdapters({
+    api: { document: createApi(paths), server: origin, allowPrivate: true, auth },
+  });
   await other.run("api:read");
   await other.run("api:read");
   expect(tokens).toBe(2);
@@ -322,19 +329,19 @@ test("a refused client is told so, without its secret, and nothing was sent", as
     clientSecretEnv: "OPENAPI_TEST_SECRET",
     tokenUrl: `${server.origin}/token`,
   };
-  const { run } = await open({
-    api: { document: apiOf(paths), server: server.origin, allowPrivate: true, auth },
+  const { run } = await openAdapters({
+    api: { document: createApi(paths), server: server.origin, allowPrivate: true, auth },
   });
-  const error = errorOf(await run("api:write", {}));
+  const error = getError(await run("api:write", {}));
   expect(error).toMatchObject({ code: "NEEDS_AUTH", data: { status: 401, sent: false } });
   expect(error.message).toContain("invalid_client");
   expect(JSON.stringify(error)).not.toContain("canary");
 });
 
-test("a call without a server to go to says what to set", async () => {
-  const { run } = await open({ api: { document: apiOf(paths) } });
-  expect(errorOf(await run("api:read"))).toMatchObject({ code: "CONFIG_INVALID", data: { sent: false } });
-  expect(errorOf(await run("api:read")).message).toContain("adapters.api.server");
+test("a call without a server address names the option to set", async () => {
+  const { run } = await openAdapters({ api: { document: createApi(paths) } });
+  expect(getError(await run("api:read"))).toMatchObject({ code: "CONFIG_INVALID", data: { sent: false } });
+  expect(getError(await run("api:read")).message).toContain("adapters.api.server");
 });
 
 test("closing the gateway ends its connections", async () => {
@@ -349,5 +356,5 @@ test("closing the gateway ends its connections", async () => {
   await run("api:read");
   await gateway.close();
   await closed;
-  expect(errorOf(await run("api:read")).code).toBe("CLOSED");
+  expect(getError(await run("api:read")).code).toBe("CLOSED");
 });

@@ -2,16 +2,16 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { type DocumentLimits, documentLimits, loadDocument } from "../../../plugins/openapi/load.ts";
-import { failureOf } from "../../support/failure.ts";
+import { catchFailure } from "../../support/failure.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { fixture } from "./_open.ts";
 
-const nobody = (): Promise<Uint8Array> => Promise.reject(new Error("Nothing is fetched here."));
+const refuseFetch = (): Promise<Uint8Array> => Promise.reject(new Error("Nothing is fetched here."));
 const minimal = { openapi: "3.0.3", info: { title: "A", version: "1" }, paths: {} };
 
 async function broken(text: string, name = "api.json", limits?: DocumentLimits): Promise<string> {
   const folder = await temporaryFolder({ [name]: text });
-  const error = await failureOf(loadDocument(join(folder, name), nobody, limits));
+  const error = await catchFailure(loadDocument(join(folder, name), refuseFetch, limits));
   expect(error.code).toBe("DOCUMENT_BROKEN");
   return error.message.replace(folder, "");
 }
@@ -19,18 +19,18 @@ async function broken(text: string, name = "api.json", limits?: DocumentLimits):
 test("a document is read from JSON and from YAML, whatever its file is called", async () => {
   const yaml = await readFile(fixture("shop.yaml"), "utf8");
   const folder = await temporaryFolder({ api: JSON.stringify(minimal), "api.txt": yaml });
-  expect((await loadDocument(join(folder, "api"), nobody)).version).toBe("3.0");
-  expect((await loadDocument(join(folder, "api.txt"), nobody)).version).toBe("3.1");
-  expect((await loadDocument(fixture("shop-20.json"), nobody)).version).toBe("2.0");
+  expect((await loadDocument(join(folder, "api"), refuseFetch)).version).toBe("3.0");
+  expect((await loadDocument(join(folder, "api.txt"), refuseFetch)).version).toBe("3.1");
+  expect((await loadDocument(fixture("shop-20.json"), refuseFetch)).version).toBe("2.0");
 });
 
 test("JSON with comments is taken too", async () => {
   const folder = await temporaryFolder({ "api.json": `// ours\n${JSON.stringify(minimal)}` });
   const text = `{ /* ours */ "openapi": "3.0.0", "paths": {}, }`;
   const other = await temporaryFolder({ "api.json": text });
-  expect((await loadDocument(join(other, "api.json"), nobody)).version).toBe("3.0");
-  // What begins with a comment could be YAML, where this is none.
-  await failureOf(loadDocument(join(folder, "api.json"), nobody));
+  expect((await loadDocument(join(other, "api.json"), refuseFetch)).version).toBe("3.0");
+  // A file that begins with a comment could be YAML, but this one is not.
+  await catchFailure(loadDocument(join(folder, "api.json"), refuseFetch));
 });
 
 test("broken JSON is reported with file, line and reason", async () => {
@@ -43,7 +43,7 @@ test("broken YAML is reported with file, line and reason", async () => {
   );
 });
 
-test("what is no OpenAPI document is reported as such", async () => {
+test("reports a file that is no OpenAPI document", async () => {
   expect(await broken('{ "name": "x" }')).toMatch(/neither "openapi" nor "swagger"/);
   expect(await broken('{ "openapi": "4.0.0" }')).toMatch(/version/);
   expect(await broken('{ "swagger": "1.2" }')).toMatch(/version/);
@@ -51,10 +51,12 @@ test("what is no OpenAPI document is reported as such", async () => {
   expect(await broken("just text", "api.yaml")).toMatch(/neither/);
 });
 
-test("a file that is missing or not text is reported", async () => {
+test("reports a file that is missing or not UTF-8", async () => {
   const folder = await temporaryFolder();
-  expect((await failureOf(loadDocument(join(folder, "none.json"), nobody))).message).toMatch(/ENOENT/);
-  expect((await failureOf(loadDocument(folder, nobody))).message).toMatch(/EISDIR/);
+  expect((await catchFailure(loadDocument(join(folder, "none.json"), refuseFetch))).message).toMatch(
+    /ENOENT/,
+  );
+  expect((await catchFailure(loadDocument(folder, refuseFetch))).message).toMatch(/EISDIR/);
 });
 
 test("a document that is too large, too deep or too much is refused", async () => {
@@ -86,7 +88,7 @@ test("YAML that says in a few lines that there are billions of values is refused
   );
 });
 
-test("YAML in which a place holds itself is refused", async () => {
+test("refuses YAML with a circular alias", async () => {
   expect(await broken("openapi: 3.0.0\nx: &x\n  y: *x\n", "api.yaml")).toMatch(/nested deeper/);
 });
 

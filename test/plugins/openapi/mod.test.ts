@@ -6,15 +6,15 @@ import { rules } from "../../../plugins/rules/mod.ts";
 import { search } from "../../../plugins/search/mod.ts";
 import { validate } from "../../../plugins/validate.ts";
 import { json, restServer } from "../../fixtures/openapi/faulty-rest.ts";
-import { errorOf } from "../../support/failure.ts";
+import { getError } from "../../support/failure.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
-import { apiOf, fixture, open } from "./_open.ts";
+import { createApi, fixture, openAdapters } from "./_open.ts";
 
 const paths = { "/it": { get: { operationId: "read", summary: "Read it" } } };
 
 test("adapters stand at the top of a config, and their documents are found from there", async () => {
   const folder = await temporaryFolder({
-    "api.json": JSON.stringify(apiOf(paths)),
+    "api.json": JSON.stringify(createApi(paths)),
     "toolpipe.config.json": JSON.stringify({ preset: "own", adapters: { api: { document: "./api.json" } } }),
   });
   const own = { name: "own", plugins: [openapi()], tools: [] };
@@ -31,14 +31,14 @@ test.each([
   [{ api: { document: "x", auth: { env: "sk_live_123 456" } } }, /name of a variable/],
   [{ api: { document: "x", server: "ftp://x" } }, /begins with http/],
   [{ api: { document: "x", colour: 1 } }, /no such option/],
-])("options that are wrong are named, and what may be a secret is not shown: %j", (adapters, message) => {
+])("names wrong options, and prints no value that may be a secret: %j", (adapters, message) => {
   const made = (): unknown => openapi({ adapters: adapters as never });
   expect(made).toThrow(message);
   expect(made).not.toThrow(/sk_live/);
 });
 
 test("an adapter is known by its document, its extensions, what comes with us, and the config, the last first", async () => {
-  const document = apiOf(paths, {
+  const document = createApi(paths, {
     info: { title: "From the document", version: "1", description: "<p>It <b>pays</b></p>" },
     "x-adapter": { category: "from the extension", currencies: ["NGN"], capabilities: "none" },
     externalDocs: { url: "https://docs.example" },
@@ -78,10 +78,10 @@ test("an adapter is known by its document, its extensions, what comes with us, a
 
 test("one broken document is reported with file and reason, and the others go on", async () => {
   const folder = await temporaryFolder({ "bad.yaml": "openapi: 3.0.0\npaths: [\n" });
-  const { gateway, reported, run } = await open({
+  const { gateway, reported, run } = await openAdapters({
     bad: { document: join(folder, "bad.yaml") },
     none: { document: join(folder, "none.json") },
-    good: { document: apiOf(paths) },
+    good: { document: createApi(paths) },
   });
   expect(gateway.catalog.tools().map(({ id }) => id)).toEqual(["good:read"]);
   expect(reported.map(({ message }) => message)).toEqual([
@@ -89,23 +89,23 @@ test("one broken document is reported with file and reason, and the others go on
     expect.stringMatching(/bad\.yaml:\d+:\d+: /),
   ]);
   expect(gateway.services.adapters?.get("bad")?.problem).toMatch(/bad\.yaml:/);
-  expect(errorOf(await run("bad:anything"))).toMatchObject({ code: "DOCUMENT_BROKEN" });
-  expect(errorOf(await run("good:anything"))).toMatchObject({ code: "TOOL_NOT_FOUND" });
+  expect(getError(await run("bad:anything"))).toMatchObject({ code: "DOCUMENT_BROKEN" });
+  expect(getError(await run("good:anything"))).toMatchObject({ code: "TOOL_NOT_FOUND" });
 });
 
 test("a document is fetched from an address, and a call that comes before it waits for it", async () => {
   const { origin } = await restServer(({ url }, response) => {
     if (url === "/v1/openapi.json") return void response.writeHead(301, { location: "/v1/moved.json" }).end();
-    json(response, url === "/v1/moved.json" ? apiOf(paths, { servers: [{ url: "/v1" }] }) : { at: url });
+    json(response, url === "/v1/moved.json" ? createApi(paths, { servers: [{ url: "/v1" }] }) : { at: url });
   });
-  const { run } = await open({ api: { document: `${origin}/v1/openapi.json`, allowPrivate: true } });
+  const { run } = await openAdapters({ api: { document: `${origin}/v1/openapi.json`, allowPrivate: true } });
   const call = await run("api:read");
   expect(call.ok && call.result.structuredContent).toEqual({ at: "/v1/it" });
 });
 
 test("an address that answers with something else is reported, without what may be secret in it", async () => {
   const { origin } = await restServer((_, response) => void response.writeHead(403).end());
-  const { gateway, reported } = await open({
+  const { gateway, reported } = await openAdapters({
     api: { document: `${origin}/openapi.json?token=canary`, allowPrivate: true },
   });
   await gateway.services.adapters?.settled?.();
@@ -120,14 +120,14 @@ test("a document that could not be fetched is asked for again later, when it is 
   const { origin, received } = await restServer(({ url }, response) => {
     json(
       response,
-      url === "/openapi.json" ? apiOf(paths, { servers: [{ url: "/" }] }) : {},
+      url === "/openapi.json" ? createApi(paths, { servers: [{ url: "/" }] }) : {},
       isThere ? 200 : 503,
     );
   });
-  const { run } = await open({ api: { document: `${origin}/openapi.json`, allowPrivate: true } });
-  expect(errorOf(await run("api:read")).code).toBe("DOCUMENT_BROKEN");
+  const { run } = await openAdapters({ api: { document: `${origin}/openapi.json`, allowPrivate: true } });
+  expect(getError(await run("api:read")).code).toBe("DOCUMENT_BROKEN");
   isThere = true;
-  expect(errorOf(await run("api:read")).code).toBe("DOCUMENT_BROKEN");
+  expect(getError(await run("api:read")).code).toBe("DOCUMENT_BROKEN");
   expect(received).toHaveLength(1);
   vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 31_000 });
   onTestFinished(() => void vi.useRealTimers());
@@ -135,7 +135,7 @@ test("a document that could not be fetched is asked for again later, when it is 
 });
 
 test("an operation is found by what it does, and by the names of its parameters", async () => {
-  const { gateway } = await open({ shop: { document: fixture("shop.yaml") } }, [search()]);
+  const { gateway } = await openAdapters({ shop: { document: fixture("shop.yaml") } }, [search()]);
   const found = await gateway.services.search?.("charge for an order");
   expect(found?.hits[0]?.tool.id).toBe("shop:create-order");
   const named = await gateway.services.search?.("amount in cents");
@@ -143,24 +143,24 @@ test("an operation is found by what it does, and by the names of its parameters"
 });
 
 test("arguments are checked against the whole of the document before anything is made of them", async () => {
-  const { run } = await open({ shop: { document: fixture("shop.yaml") } }, [validate()]);
+  const { run } = await openAdapters({ shop: { document: fixture("shop.yaml") } }, [validate()]);
   for (const args of [
     {},
     { body_id: "a", amount: 0 },
     { body_id: "a", amount: 1, more: 1 },
     { body_id: "a", amount: 1, item: {} },
   ]) {
-    expect(errorOf(await run("shop:create-order", args)).code, JSON.stringify(args)).toBe(
+    expect(getError(await run("shop:create-order", args)).code, JSON.stringify(args)).toBe(
       "INVALID_ARGUMENTS",
     );
   }
 });
 
 test("an operation that rules disable is not called", async () => {
-  const { run } = await open({ api: { document: apiOf(paths) } }, [
+  const { run } = await openAdapters({ api: { document: createApi(paths) } }, [
     rules({ toolRules: [{ pattern: ["*"], enabled: false }] }),
   ]);
-  expect(errorOf(await run("api:read")).code).toBe("TOOL_DISABLED");
+  expect(getError(await run("api:read")).code).toBe("TOOL_DISABLED");
 });
 
 test("another plugin may keep an operation from being called, also where there are no rules", async () => {
@@ -173,8 +173,8 @@ test("another plugin may keep an operation from being called, also where there a
       },
     }),
   });
-  const { run } = await open({ api: { document: apiOf(paths) } }, [off()]);
-  expect(errorOf(await run("api:read"))).toMatchObject({
+  const { run } = await openAdapters({ api: { document: createApi(paths) } }, [off()]);
+  expect(getError(await run("api:read"))).toMatchObject({
     code: "TOOL_DISABLED",
     message: '"api:read" is disabled. It is Sunday.',
   });
@@ -190,7 +190,7 @@ test("a plugin that judges tools sees which operation each is, if known-operatio
       },
     }),
   });
-  const { tool } = await open({ api: { document: apiOf(paths) } }, [judge(), knownOperations()]);
+  const { tool } = await openAdapters({ api: { document: createApi(paths) } }, [judge(), knownOperations()]);
   expect(seen).toEqual(["GET"]);
   expect(tool("api:read").operation).toMatchObject({ method: "GET", path: "/it" });
 });
@@ -204,7 +204,7 @@ test("a server of the same name is left alone, and that is reported", async () =
       },
     }),
   });
-  const { gateway, reported } = await open({ api: { document: apiOf(paths) } }, [first()]);
+  const { gateway, reported } = await openAdapters({ api: { document: createApi(paths) } }, [first()]);
   expect(gateway.catalog.tools().map(({ id }) => id)).toEqual(["api:own"]);
   expect(reported[0]?.message).toContain("already a server of this name");
 });

@@ -2,17 +2,17 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { JsonObject } from "../../../core/mod.ts";
 import { copySchema } from "../../../plugins/lib/schema/copy.ts";
-import { apiOf, built, builtOne } from "./_open.ts";
+import { built, builtOne, createApi } from "./_open.ts";
 
 /** The schema of an operation whose body is this. */
 function bodySchema(schema: JsonObject, schemas: JsonObject = {}, openapi = "3.0.0"): JsonObject {
   const paths = {
     "/x": { post: { requestBody: { required: true, content: { "application/json": { schema } } } } },
   };
-  return builtOne(apiOf(paths, { openapi, components: { schemas } })).definition.inputSchema;
+  return builtOne(createApi(paths, { openapi, components: { schemas } })).definition.inputSchema;
 }
 
-/** What becomes of the schema of one property. */
+/** Converts the schema of one property. */
 function property(schema: JsonObject, schemas: JsonObject = {}, openapi = "3.0.0"): unknown {
   const whole = bodySchema({ type: "object", properties: { value: schema } }, schemas, openapi);
   return (whole["properties"] as JsonObject)["value"];
@@ -107,14 +107,14 @@ test("two parts of a document that have one name are both there", () => {
       },
     },
   };
-  const document = apiOf(paths, {
+  const document = createApi(paths, {
     components: { schemas: { Box: box("one") } },
     "x-more": { Box: box("two") },
   });
   expect(builtOne(document).definition.inputSchema["$defs"]).toEqual({ Box: box("one"), Box_2: box("two") });
 });
 
-test("what holds itself is named where it would do so, so that a schema has an end", () => {
+test("names recursive schemas where they recur, so that a schema is finite", () => {
   const item = {
     type: "object",
     properties: { parts: { type: "array", items: { $ref: "#/components/schemas/Item" } } },
@@ -181,7 +181,7 @@ test("allOf of anything else is kept", () => {
   expect(property({ allOf: parts })).toEqual({ allOf: parts });
 });
 
-test("what only the API says is not asked of callers, not even where it is required", () => {
+test("read-only properties are no parameters, not even where they are required", () => {
   const schema = {
     type: "object",
     required: ["id", "name"],
@@ -269,7 +269,7 @@ test("whatever a document holds, its operations are built, and their schemas can
             },
           },
         };
-        for (const { definition } of built(apiOf(paths, { openapi, components: { schemas } }))) {
+        for (const { definition } of built(createApi(paths, { openapi, components: { schemas } }))) {
           const { inputSchema } = definition;
           expect(() => copySchema(inputSchema)).not.toThrow();
           expect(inputSchema).toMatchObject({ type: "object", additionalProperties: false });

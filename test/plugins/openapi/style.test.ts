@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { ParameterEncoding, Style } from "../../../plugins/openapi/parameters.ts";
-import { encoded, headerText, pathText, queryPairs } from "../../../plugins/openapi/style.ts";
+import { encodeValue, toHeaderString, toPathString, toQueryPairs } from "../../../plugins/openapi/style.ts";
 
 const list = ["blue", "black", "brown"];
 const object = { R: 100, G: 200, B: 150 };
@@ -11,7 +11,7 @@ function writing(style: Style, explode: boolean): ParameterEncoding {
 }
 
 function query(style: Style, explode: boolean, value: unknown): string {
-  return queryPairs("color", value, writing(style, explode))
+  return toQueryPairs("color", value, writing(style, explode))
     .map(([name, text]) => `${name}=${text}`)
     .join("&");
 }
@@ -29,7 +29,7 @@ test.each(inPath)(
   "a path parameter of style %s, explode %s, is written as the specification shows",
   (style, explode, ...row) => {
     const written = ["", "blue", list, object].map((value) =>
-      pathText("color", value, writing(style, explode)),
+      toPathString("color", value, writing(style, explode)),
     );
     expect(written).toEqual(row);
   },
@@ -68,7 +68,7 @@ test("an object of style deepObject is written with its names in brackets, as th
 });
 
 test("lists and objects inside a deepObject are numbered and named", () => {
-  const pairs = queryPairs("items", [{ price: "p1", tags: ["a"] }], writing("deepObject", true));
+  const pairs = toQueryPairs("items", [{ price: "p1", tags: ["a"] }], writing("deepObject", true));
   expect(pairs.map(([name, value]) => `${decodeURIComponent(name)}=${value}`)).toEqual([
     "items[0][price]=p1",
     "items[0][tags][0]=a",
@@ -81,21 +81,21 @@ test.each([
 ] as const)(
   "a header of style %s, explode %s, is written as the specification shows",
   (style, explode, ...row) => {
-    expect([list, object].map((value) => headerText(value, writing(style, explode)))).toEqual(row);
+    expect([list, object].map((value) => toHeaderString(value, writing(style, explode)))).toEqual(row);
   },
 );
 
 test("a value cannot become another parameter, another path or a fragment", () => {
   expect(query("form", true, "a&b=c#d")).toBe("color=a%26b%3Dc%23d");
-  expect(pathText("id", "a/b?c#d", writing("simple", false))).toBe("a%2Fb%3Fc%23d");
+  expect(toPathString("id", "a/b?c#d", writing("simple", false))).toBe("a%2Fb%3Fc%23d");
 });
 
 test("reserved characters are kept where they are allowed, except those that end the value", () => {
-  expect(encoded("a:/?@!$'()*,;=b&c#d+e", true)).toBe("a:/?@!$'()*,;=b%26c%23d%2Be");
+  expect(encodeValue("a:/?@!$'()*,;=b&c#d+e", true)).toBe("a:/?@!$'()*,;=b%26c%23d%2Be");
 });
 
 test("half of a character is written as a mark, and not refused", () => {
-  expect(encoded("a\ud800b")).toBe("a%EF%BF%BDb");
+  expect(encodeValue("a\ud800b")).toBe("a%EF%BF%BDb");
 });
 
 test("nothing is written of an absent value, an empty list or an empty object", () => {

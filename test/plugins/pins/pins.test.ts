@@ -4,7 +4,7 @@ import { createApprovalStore } from "../../../plugins/approvals/mod.ts";
 import { SCAN_VERSION } from "../../../plugins/pins/scan.ts";
 import { search } from "../../../plugins/search/mod.ts";
 import { fileStore } from "../../../plugins/state/mod.ts";
-import { errorOf, textOf } from "../../support/failure.ts";
+import { getError, readText } from "../../support/failure.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { keyed, openBank } from "../guard/_guarded.ts";
 
@@ -23,11 +23,11 @@ async function found(gateway: Gateway, query: string): Promise<string[]> {
 describe("fault 47: a tool whose definition changes", () => {
   test("while the gateway runs is neither found nor called until it is approved", async () => {
     const { gateway, effects } = await openBank({ tools: [balance], plugins: [search()] });
-    expect(textOf(await gateway.run(look))).toBe("done 1");
+    expect(readText(await gateway.run(look))).toBe("done 1");
     expect(await found(gateway, "balance")).toEqual(["bank:get_balance"]);
 
     await gateway.catalog.replace({ id: "bank" }, [changed]);
-    expect(errorOf(await gateway.run(look))).toMatchObject({
+    expect(getError(await gateway.run(look))).toMatchObject({
       code: "TOOL_CHANGED",
       message: expect.stringContaining("has changed since it was first used"),
       data: { suggestion: expect.stringContaining("toolpipe approve bank:get_balance") },
@@ -38,7 +38,7 @@ describe("fault 47: a tool whose definition changes", () => {
     ]);
 
     await gateway.services.approvals?.decide("bank:get_balance", true);
-    expect(textOf(await gateway.run(look))).toBe("done 2");
+    expect(readText(await gateway.run(look))).toBe("done 2");
     expect(await found(gateway, "balance")).toEqual(["bank:get_balance"]);
     expect(await gateway.services.approvals?.pending()).toEqual([]);
     expect(effects).toHaveLength(2);
@@ -56,7 +56,7 @@ describe("fault 47: a tool whose definition changes", () => {
     const folder = await temporaryFolder();
     await openBank({ store: fileStore(folder), tools: [balance] }).then(({ gateway }) => gateway.close());
     const { gateway } = await openBank({ store: fileStore(folder), tools: [changed] });
-    expect(errorOf(await gateway.run(look)).code).toBe("TOOL_CHANGED");
+    expect(getError(await gateway.run(look)).code).toBe("TOOL_CHANGED");
 
     const approvals = createApprovalStore(fileStore(folder));
     const waiting = (await approvals.list()).filter(({ kind }) => kind === "tool");
@@ -103,11 +103,11 @@ describe("fault 47: a tool whose definition changes", () => {
     await gateway.run(charge);
     await gateway.catalog.replace({ id: "bank" }, [{ name: "charge", inputSchema, description: "Twice." }]);
     await gateway.services.approvals?.decide("bank:charge", true);
-    expect(errorOf(await gateway.run(charge)).code).toBe("IDEMPOTENCY_MISMATCH");
+    expect(getError(await gateway.run(charge)).code).toBe("IDEMPOTENCY_MISMATCH");
   });
 });
 
-describe("a tool that is seen for the first time", () => {
+describe("a new tool", () => {
   test("is trusted from then on", async () => {
     const { gateway, store } = await openBank({ tools: [balance] });
     expect((await gateway.run(look)).ok).toBe(true);
@@ -118,9 +118,9 @@ describe("a tool that is seen for the first time", () => {
     expect(gateway.catalog.tools().map(({ enabled }) => enabled)).toEqual([true, true]);
   });
 
-  test("waits for a person where that is wanted", async () => {
+  test("waits for a user where that is wanted", async () => {
     const { gateway } = await openBank({ tools: [balance], pins: { firstUse: "ask" } });
-    expect(errorOf(await gateway.run(look))).toMatchObject({
+    expect(getError(await gateway.run(look))).toMatchObject({
       code: "TOOL_PENDING",
       message: expect.stringContaining("It has not been approved yet"),
     });
@@ -135,7 +135,7 @@ describe("a tool that is seen for the first time", () => {
     expect(await store.list("pins/")).toEqual([]);
   });
 
-  test("fault 60: waits for a person if its description gives orders, and is neither found nor called", async () => {
+  test("fault 60: waits for a user if its description gives orders, and is neither found nor called", async () => {
     const { gateway, effects } = await openBank({
       tools: [
         { ...balance, description: order },
@@ -143,7 +143,7 @@ describe("a tool that is seen for the first time", () => {
       ],
       plugins: [search()],
     });
-    expect(errorOf(await gateway.run(look))).toMatchObject({
+    expect(getError(await gateway.run(look))).toMatchObject({
       code: "TOOL_PENDING",
       message: expect.stringContaining("its description keeps something from the user"),
     });
@@ -154,10 +154,10 @@ describe("a tool that is seen for the first time", () => {
     expect((await gateway.run(look)).ok).toBe(true);
   });
 
-  test("fault 60: waits for a person if it hides characters", async () => {
+  test("fault 60: waits for a user if it hides characters", async () => {
     const description = `Says what is left.${String.fromCodePoint(0xe0072, 0xe0065, 0xe0061, 0xe0064)}`;
     const { gateway } = await openBank({ tools: [{ ...balance, description }] });
-    expect(errorOf(await gateway.run(look)).message).toContain(
+    expect(getError(await gateway.run(look)).message).toContain(
       "its description holds invisible tag characters",
     );
   });
@@ -197,5 +197,5 @@ test("a server of the same name elsewhere is another server", async () => {
   });
   expect((await one.gateway.run(look)).ok).toBe(true);
   expect((await other.gateway.run(look)).ok).toBe(true);
-  expect(errorOf(await same.gateway.run(look)).code).toBe("TOOL_CHANGED");
+  expect(getError(await same.gateway.run(look)).code).toBe("TOOL_CHANGED");
 });

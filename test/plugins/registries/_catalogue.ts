@@ -55,7 +55,7 @@ export const catalogue: readonly Wire[] = lines
     return wire(name, { description });
   });
 
-/** What people ask for, in their words, and the server that is meant. */
+/** Queries of users, and the server that each means. */
 export const questions: readonly (readonly [query: string, name: string])[] = [
   ["create a pull request", "io.github.octodev/github-mcp-server"],
   ["open a bug ticket", "io.github.trackline/jira-mcp"],

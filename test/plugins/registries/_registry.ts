@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
 import type { JsonObject } from "../../../core/mod.ts";
 
-/** What is said of a version beside its `server.json`. */
+/** Metadata of a version beside its `server.json`. */
 export interface Meta {
   readonly status?: string;
   readonly statusMessage?: string;
@@ -28,7 +28,7 @@ export interface TestRegistry {
   readonly url: string;
   /** Every request that came, as path and query. */
   readonly requests: string[];
-  /** What it lists; may be changed at any time. */
+  /** The entries that it lists; may be changed at any time. */
   entries: Wire[];
   /** The next requests are answered by these, one after the other; "none" lets one through. */
   readonly faults: (Fault | "none")[];

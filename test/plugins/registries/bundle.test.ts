@@ -1,15 +1,14 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: variables are texts here until a server is connected
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: variables stay strings until a server is connected
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { RegistryEntry } from "../../../core/services/registries.ts";
-import { fetchBundle } from "../../../plugins/registries/bundle.ts";
-import { planBundle } from "../../../plugins/registries/bundle-definition.ts";
+import { fetchBundle, planBundle } from "../../../plugins/registries/bundle.ts";
 import { readEntry } from "../../../plugins/registries/entry.ts";
-import { ZipFault, zippedFiles } from "../../../plugins/registries/unzip.ts";
-import { failureOf } from "../../support/failure.ts";
+import { listZip, ZipError } from "../../../plugins/registries/unzip.ts";
+import { catchFailure } from "../../support/failure.ts";
 import { runMain } from "../../support/run-cli.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { place } from "../cli/_place.ts";
@@ -42,9 +41,13 @@ const bundle = (more: readonly ZipPart[] = [], own: object = manifest): Buffer =
     { path: "server/index.js", text: "process.exit(0)", mode: 0o100755 },
     ...more,
   ]);
-const hashOf = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
+const toHash = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
 
-function entryOf(identifier: string, fileSha256: unknown, registry = "http://127.0.0.1:1"): RegistryEntry {
+function createEntry(
+  identifier: string,
+  fileSha256: unknown,
+  registry = "http://127.0.0.1:1",
+): RegistryEntry {
   const packages = [{ registryType: "mcpb", identifier, fileSha256, transport: { type: "stdio" } }];
   const entry = readEntry(wire("io.github.ann/weather", { packages }), registry);
   if (!entry) throw new Error("The entry cannot be read.");
@@ -62,21 +65,21 @@ describe("a bundle", () => {
     const root = join(await temporaryFolder(), "bundles");
     const [host, bytes] = [await startRegistry(), bundle()];
     host.faults.push(status(302, { location: "/elsewhere.mcpb" }), file(bytes));
-    const entry = entryOf(`${host.url}/weather.mcpb`, hashOf(bytes).toUpperCase());
+    const entry = createEntry(`${host.url}/weather.mcpb`, toHash(bytes).toUpperCase());
     const { folder, manifest: read } = await fetchBundle(entry, root);
-    expect(folder).toBe(join(root, hashOf(bytes)));
+    expect(folder).toBe(join(root, toHash(bytes)));
     expect(read).toEqual(manifest);
     expect(await readFile(join(folder, "server", "index.js"), "utf8")).toBe("process.exit(0)");
     await fetchBundle(entry, root);
     expect(host.requests).toEqual(["/weather.mcpb", "/elsewhere.mcpb"]);
-    expect(await readdir(root)).toEqual([hashOf(bytes)]);
+    expect(await readdir(root)).toEqual([toHash(bytes)]);
   });
 
   test("that is another file than its registry vouches for leaves nothing behind", async () => {
     const root = await temporaryFolder();
     const host = await startRegistry();
     host.faults.push(file(bundle([{ path: "evil.js", text: "1" }])));
-    const error = await failureOf(fetchBundle(entryOf(`${host.url}/w.mcpb`, hashOf(bundle())), root));
+    const error = await catchFailure(fetchBundle(createEntry(`${host.url}/w.mcpb`, toHash(bundle())), root));
     expect(error.code).toBe("REGISTRY_REFUSED");
     expect(error.message).toContain("is not the file that its registry vouches for");
     expect(await readdir(root)).toEqual([]);
@@ -88,23 +91,27 @@ describe("a bundle", () => {
     ["without an address", "weather", "0".repeat(64), "no address"],
     ["of a file", "file:///etc/passwd", "0".repeat(64), "without encryption"],
   ])("%s is refused", async (_, identifier, hash, reason) => {
-    expect((await failureOf(fetchBundle(entryOf(identifier, hash), "/nowhere"))).message).toContain(reason);
+    expect((await catchFailure(fetchBundle(createEntry(identifier, hash), "/nowhere"))).message).toContain(
+      reason,
+    );
   });
 
   test("of a registry on the internet is not fetched from this machine, nor without encryption", async () => {
     const host = await startRegistry();
     const public_ = "https://registry.example.com";
-    const plain = entryOf(`${host.url}/w.mcpb`, "0".repeat(64), public_);
-    expect((await failureOf(fetchBundle(plain, "/nowhere"))).message).toContain("without encryption");
-    const secure = entryOf(`${host.url.replace("http:", "https:")}/w.mcpb`, "0".repeat(64), public_);
-    expect((await failureOf(fetchBundle(secure, "/nowhere"))).code).toBe("SSRF_BLOCKED");
+    const plain = createEntry(`${host.url}/w.mcpb`, "0".repeat(64), public_);
+    expect((await catchFailure(fetchBundle(plain, "/nowhere"))).message).toContain("without encryption");
+    const secure = createEntry(`${host.url.replace("http:", "https:")}/w.mcpb`, "0".repeat(64), public_);
+    expect((await catchFailure(fetchBundle(secure, "/nowhere"))).code).toBe("SSRF_BLOCKED");
     expect(host.requests).toEqual([]);
   });
 
   test("that is not there is told of", async () => {
     const host = await startRegistry();
     host.faults.push(status(404));
-    const error = await failureOf(fetchBundle(entryOf(`${host.url}/w.mcpb`, "0".repeat(64)), "/nowhere"));
+    const error = await catchFailure(
+      fetchBundle(createEntry(`${host.url}/w.mcpb`, "0".repeat(64)), "/nowhere"),
+    );
     expect(error.message).toContain("answered HTTP 404");
   });
 
@@ -117,7 +124,7 @@ describe("a bundle", () => {
     const root = await temporaryFolder();
     const host = await startRegistry();
     host.faults.push(file(bytes));
-    const error = await failureOf(fetchBundle(entryOf(`${host.url}/w.mcpb`, hashOf(bytes)), root));
+    const error = await catchFailure(fetchBundle(createEntry(`${host.url}/w.mcpb`, toHash(bytes)), root));
     expect(error.message).toContain(reason);
     expect((await readdir(root)).filter((name) => name.endsWith(".draft"))).toEqual([]);
   });
@@ -142,12 +149,12 @@ describe("an archive is refused", () => {
     ["that is larger than allowed", [{ path: "a", text: "x".repeat(2_000) }]],
     ["with too many files", Array.from({ length: 11 }, (_, index) => ({ path: `f${index}`, text: "" }))],
   ])("%s", (_, parts) => {
-    expect(() => zippedFiles(zip(parts), limits)).toThrow(ZipFault);
+    expect(() => listZip(zip(parts), limits)).toThrow(ZipError);
   });
 
   test("whose file is larger than it says", () => {
-    const [bomb] = zippedFiles(zip([{ path: "a", text: "x".repeat(100_000), size: 10 }]), limits);
-    expect(() => bomb?.read()).toThrow(ZipFault);
+    const [bomb] = listZip(zip([{ path: "a", text: "x".repeat(100_000), size: 10 }]), limits);
+    expect(() => bomb?.read()).toThrow(ZipError);
   });
 
   test("or read, whatever its bytes are", () => {
@@ -157,9 +164,9 @@ describe("an archive is refused", () => {
         const spoilt = Buffer.from(whole);
         spoilt[at] = byte;
         try {
-          for (const one of zippedFiles(spoilt, limits)) one.read();
+          for (const one of listZip(spoilt, limits)) one.read();
         } catch (thrown) {
-          expect(thrown).toBeInstanceOf(ZipFault);
+          expect(thrown).toBeInstanceOf(ZipError);
         }
       }),
       { numRuns: 1_000 },
@@ -168,7 +175,7 @@ describe("an archive is refused", () => {
 });
 
 describe("the definition of a bundle", () => {
-  const entry = entryOf("https://a.example/w.mcpb", "0".repeat(64));
+  const entry = createEntry("https://a.example/w.mcpb", "0".repeat(64));
 
   test("follows its manifest, and keeps secrets out", () => {
     const { definition, toSet, withheld } = planBundle(
@@ -187,7 +194,7 @@ describe("the definition of a bundle", () => {
     expect(withheld).toEqual(["api_key"]);
   });
 
-  test("differs by platform, where its manifest says so", () => {
+  test("differs by platform, if its manifest does", () => {
     const plan = planBundle(entry, { folder: "C:\\b", manifest }, {}, "win32");
     expect(plan.definition).toMatchObject({ command: "node.exe" });
   });
@@ -205,7 +212,7 @@ describe("the definition of a bundle", () => {
 test("registry add fetches a bundle, and writes how it is started", async () => {
   const { state } = await place();
   const [host, bytes] = [await startRegistry(), bundle()];
-  const entry = entryOf(`${host.url}/weather.mcpb`, hashOf(bytes));
+  const entry = createEntry(`${host.url}/weather.mcpb`, toHash(bytes));
   const registry = await startRegistry([wire(entry.name, entry.server)]);
   host.faults.push(file(bytes));
   const args = ["registry", "add", entry.name, "--yes", "--json", "--registry", registry.url];
@@ -217,7 +224,7 @@ test("registry add fetches a bundle, and writes how it is started", async () => 
     toSet: [{ variable: "WEATHER_API_KEY" }],
   });
   const config = JSON.parse(await readFile(join(state, "toolpipe.config.json"), "utf8"));
-  expect(config.mcpServers.weather.args[0]).toContain(hashOf(bytes));
+  expect(config.mcpServers.weather.args[0]).toContain(toHash(bytes));
 });
 
 test("a server that was added from a bundle starts, and offers its tools", async () => {
@@ -231,7 +238,7 @@ test("a server that was added from a bundle starts, and offers its tools", async
   ]);
   const host = await startRegistry();
   host.faults.push(file(bytes));
-  const entry = entryOf(`${host.url}/weather.mcpb`, hashOf(bytes));
+  const entry = createEntry(`${host.url}/weather.mcpb`, toHash(bytes));
   const registry = await startRegistry([wire(entry.name, entry.server)]);
   await runMain(["registry", "add", entry.name, "--yes", "--registry", registry.url]);
   const config = join(state, "toolpipe.config.json");

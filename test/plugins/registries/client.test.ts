@@ -4,13 +4,13 @@ import { createCache } from "../../../plugins/cache/mod.ts";
 import { fileStorage } from "../../../plugins/lib/files.ts";
 import { cacheKey } from "../../../plugins/registries/client.ts";
 import { createRegistryClient, type RegistryOptions } from "../../../plugins/registries/mod.ts";
-import { registrySettings } from "../../../plugins/registries/options.ts";
-import { failureOf } from "../../support/failure.ts";
+import { parseRegistryOptions } from "../../../plugins/registries/options.ts";
+import { catchFailure } from "../../support/failure.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { body, reset, silence, startRegistry, status, type TestRegistry, wire } from "./_registry.ts";
 
-/** A client that does not really wait, and remembers for how long it would have. */
-function clientOf(registries: readonly TestRegistry[], options: RegistryOptions = {}) {
+/** A client that does not really wait, and records its delays. */
+function openClient(registries: readonly TestRegistry[], options: RegistryOptions = {}) {
   const waits: number[] = [];
   const client = createRegistryClient(
     { registries: registries.map(({ url }) => url), ...options },
@@ -24,7 +24,7 @@ const many = Array.from({ length: 25 }, (_, index) => wire(`io.github.ann/files-
 describe("a search", () => {
   test("follows the cursors to the end, and names each server once", async () => {
     const registry = await startRegistry(many);
-    const { client } = clientOf([registry], { pageSize: 10 });
+    const { client } = openClient([registry], { pageSize: 10 });
     const { entries, troubles } = await client.search("FILES");
     expect(entries.map(({ name }) => name)).toEqual(many.map(({ server }) => server.name));
     expect(troubles).toEqual([]);
@@ -40,7 +40,7 @@ describe("a search", () => {
 
   test("stops once it has enough", async () => {
     const registry = await startRegistry(many);
-    const { client } = clientOf([registry], { pageSize: 10 });
+    const { client } = openClient([registry], { pageSize: 10 });
     expect((await client.search("files", { limit: 5 })).entries).toHaveLength(5);
     expect(registry.requests).toHaveLength(1);
   });
@@ -51,7 +51,7 @@ describe("a search", () => {
       wire("com.acme/pay", { version: "9.9.9", description: "Not from acme." }),
       wire("com.other/pay"),
     ]);
-    const { client } = clientOf([first, second]);
+    const { client } = openClient([first, second]);
     const { entries } = await client.search("pay");
     expect(entries.map(({ name, version, registry }) => [name, version, registry])).toEqual([
       ["com.acme/pay", "1.0.0", first.url],
@@ -59,11 +59,11 @@ describe("a search", () => {
     ]);
   });
 
-  test("goes on without a registry that fails, and says so", async () => {
+  test("goes on without a registry that fails, and reports it", async () => {
     const broken = await startRegistry();
     broken.faults.push(status(500));
     const good = await startRegistry([wire("com.acme/pay")]);
-    const { client, waits } = clientOf([broken, good]);
+    const { client, waits } = openClient([broken, good]);
     const { entries, troubles } = await client.search("pay");
     expect(entries).toHaveLength(1);
     expect(troubles.map(({ code, data }) => [code, data["registry"], data["status"]])).toEqual([
@@ -77,7 +77,7 @@ describe("a search", () => {
     await registry.close();
     const withUser = registry.url.replace("//", "//ann:hunter2@");
     const client = createRegistryClient({ registries: [withUser] });
-    const error = await failureOf(client.search("x"));
+    const error = await catchFailure(client.search("x"));
     expect(error.code).toBe("REGISTRY_UNAVAILABLE");
     expect(error.message).toContain(`The registry ${registry.url} cannot be used.`);
     expect(JSON.stringify(error)).not.toContain("hunter2");
@@ -85,7 +85,7 @@ describe("a search", () => {
 });
 
 describe("a result is kept", () => {
-  test("for an hour, in memory and in a file, unless nobody wants it", async () => {
+  test("for an hour, in memory and in a file, unless it is disabled", async () => {
     const registry = await startRegistry([wire("com.acme/pay")]);
     const folder = await temporaryFolder();
     let now = Date.now();
@@ -129,7 +129,7 @@ describe("a result is kept", () => {
     registry.faults.push(status(500));
     const cache = createCache({ onTrouble: () => {} });
     const client = createRegistryClient({ registries: [registry.url] }, { cache });
-    await failureOf(client.search("pay"));
+    await catchFailure(client.search("pay"));
     expect((await client.search("pay")).entries).toHaveLength(1);
   });
 });
@@ -142,7 +142,7 @@ describe("a registry is asked again", () => {
   ])("after %s, with waits that double", async (_, fault) => {
     const registry = await startRegistry([wire("com.acme/pay")]);
     registry.faults.push(fault, fault, fault);
-    const { client, waits } = clientOf([registry]);
+    const { client, waits } = openClient([registry]);
     expect((await client.search("pay")).entries).toHaveLength(1);
     expect(waits).toEqual([1_000, 2_000, 4_000]);
   });
@@ -150,7 +150,7 @@ describe("a registry is asked again", () => {
   test("when it was silent for too long", async () => {
     const registry = await startRegistry([wire("com.acme/pay")]);
     registry.faults.push(silence);
-    const { client, waits } = clientOf([registry], { timeoutMs: 2_000 });
+    const { client, waits } = openClient([registry], { timeoutMs: 2_000 });
     expect((await client.search("pay")).entries).toHaveLength(1);
     expect(waits[0]).toBe(1_000);
   });
@@ -158,8 +158,8 @@ describe("a registry is asked again", () => {
   test("three times at most", async () => {
     const registry = await startRegistry();
     registry.faults.push(...Array.from({ length: 10 }, () => status(503)));
-    const { client, waits } = clientOf([registry]);
-    const error = await failureOf(client.search("pay"));
+    const { client, waits } = openClient([registry]);
+    const error = await catchFailure(client.search("pay"));
     expect(error.data).toMatchObject({ status: 503 });
     expect(waits).toHaveLength(3);
     expect(registry.requests).toHaveLength(4);
@@ -168,8 +168,8 @@ describe("a registry is asked again", () => {
   test("when it says, but not if that is later than we would wait", async () => {
     const registry = await startRegistry([wire("com.acme/pay")]);
     registry.faults.push(status(429, { "retry-after": "7" }), status(429, { "retry-after": "31" }));
-    const { client, waits } = clientOf([registry]);
-    const error = await failureOf(client.search("pay"));
+    const { client, waits } = openClient([registry]);
+    const error = await catchFailure(client.search("pay"));
     expect(waits).toEqual([7_000]);
     expect(error.message).toContain("Try again in 31 s.");
     expect(error.data).toMatchObject({ retryAfterMs: 31_000 });
@@ -178,7 +178,7 @@ describe("a registry is asked again", () => {
   test("by a date too", async () => {
     const registry = await startRegistry([wire("com.acme/pay")]);
     registry.faults.push(status(503, { "retry-after": new Date(Date.now() + 20_000).toUTCString() }));
-    const { client, waits } = clientOf([registry]);
+    const { client, waits } = openClient([registry]);
     await client.search("pay");
     expect(waits).toHaveLength(1);
     expect(waits[0]).toBeGreaterThan(1_000);
@@ -188,12 +188,12 @@ describe("a registry is asked again", () => {
   test.each([[400], [401], [403], [500], [501], [502]])("never after %i", async (code) => {
     const registry = await startRegistry();
     registry.faults.push(status(code));
-    const { client, waits } = clientOf([registry]);
-    expect((await failureOf(client.search("pay"))).data).toMatchObject({ status: code });
+    const { client, waits } = openClient([registry]);
+    expect((await catchFailure(client.search("pay"))).data).toMatchObject({ status: code });
     expect(waits).toEqual([]);
   });
 
-  test("unless somebody has lost patience", async () => {
+  test("unless the caller aborts", async () => {
     const registry = await startRegistry();
     registry.faults.push(silence);
     const client = createRegistryClient({ registries: [registry.url] });
@@ -213,7 +213,7 @@ describe("one server", () => {
 
   test("is found by its name, in its latest version or another", async () => {
     const registry = await startRegistry(versions);
-    const { client } = clientOf([registry]);
+    const { client } = openClient([registry]);
     expect((await client.server("io.github.ann/files"))?.version).toBe("2.0.0");
     const old = await client.server("io.github.ann/files", { version: "1.0.0" });
     expect(old).toMatchObject({ version: "1.0.0", status: "deprecated", isLatest: false });
@@ -222,7 +222,7 @@ describe("one server", () => {
   });
 
   test("has versions", async () => {
-    const { client } = clientOf([await startRegistry(versions)]);
+    const { client } = openClient([await startRegistry(versions)]);
     expect((await client.versions("io.github.ann/files")).map(({ version }) => version)).toEqual([
       "2.0.0",
       "1.0.0",
@@ -233,16 +233,16 @@ describe("one server", () => {
   test("is looked for in one registry after the other", async () => {
     const [first, second] = [await startRegistry(), await startRegistry(versions)];
     first.faults.push(status(500));
-    const { client } = clientOf([first, second]);
+    const { client } = openClient([first, second]);
     expect((await client.server("io.github.ann/files"))?.registry).toBe(second.url);
     first.faults.push(status(500));
-    await failureOf(client.server("io.github.ann/none"));
+    await catchFailure(client.server("io.github.ann/none"));
   });
 
-  test("is not taken for another that a registry gives in its place", async () => {
+  test("is not confused with another that a registry returns instead", async () => {
     const registry = await startRegistry();
     registry.faults.push(body(wire("com.evil/files")));
-    const { client } = clientOf([registry]);
+    const { client } = openClient([registry]);
     expect(await client.server("io.github.ann/files")).toBeUndefined();
   });
 });
@@ -256,7 +256,7 @@ describe("the address of a registry", () => {
     ["http://127.0.0.1:1", "http://127.0.0.1:1"],
     ["http://[::1]:1", "http://[::1]:1"],
   ])("%s is %s", (given, expected) => {
-    expect(registrySettings({ registries: [given] }).registries).toEqual([expected]);
+    expect(parseRegistryOptions({ registries: [given] }).registries).toEqual([expected]);
   });
 
   test.each([["http://registry.example.com"], ["http://127.0.0.1.example.com"], ["ftp://x"], ["nonsense"]])(
@@ -267,7 +267,9 @@ describe("the address of a registry", () => {
   );
 
   test("wrong options are told by name", () => {
-    expect(() => registrySettings({ pageSize: 0 })).toThrow('The option "pageSize" of the registry needs');
-    expect(() => registrySettings({ registries: [] })).toThrow("at least one URL");
+    expect(() => parseRegistryOptions({ pageSize: 0 })).toThrow(
+      'The option "pageSize" of the registry needs',
+    );
+    expect(() => parseRegistryOptions({ registries: [] })).toThrow("at least one URL");
   });
 });

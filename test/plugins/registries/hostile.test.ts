@@ -2,13 +2,13 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { readEntry } from "../../../plugins/registries/entry.ts";
 import { createRegistryClient } from "../../../plugins/registries/mod.ts";
-import { failureOf } from "../../support/failure.ts";
+import { catchFailure } from "../../support/failure.ts";
 import { body, startRegistry, status, type TestRegistry, wire } from "./_registry.ts";
 
-const clientOf = (registry: TestRegistry, options = {}) =>
+const openClient = (registry: TestRegistry, options = {}) =>
   createRegistryClient({ registries: [registry.url], ...options });
-const namesOf = async (registry: TestRegistry, options = {}): Promise<readonly string[]> =>
-  (await clientOf(registry, options).search("a")).entries.map(({ name }) => name);
+const listNames = async (registry: TestRegistry, options = {}): Promise<readonly string[]> =>
+  (await openClient(registry, options).search("a")).entries.map(({ name }) => name);
 
 describe("entries that cannot be used do not cost the others:", () => {
   const deep = JSON.parse(`${"[".repeat(200)}${"]".repeat(200)}`) as unknown;
@@ -32,11 +32,11 @@ describe("entries that cannot be used do not cost the others:", () => {
   ])("%s", async (_, bad) => {
     const registry = await startRegistry();
     registry.faults.push(body(JSON.stringify({ servers: [bad, wire("com.acme/good")], metadata: {} })));
-    expect(await namesOf(registry)).toEqual(["com.acme/good"]);
+    expect(await listNames(registry)).toEqual(["com.acme/good"]);
   });
 });
 
-test("fields of the wrong type are left out, and texts become one line that steers nothing", () => {
+test("fields of the wrong type are left out, and strings become one line without control characters", () => {
   const entry = readEntry(
     {
       ...wire("com.acme/a", {
@@ -115,28 +115,28 @@ describe("a list ends", () => {
   test("where a cursor comes back", async () => {
     const registry = await startRegistry();
     registry.faults.push(page("a", "com.acme/a"), page("b", "com.acme/b"), page("a", "com.acme/c"));
-    expect(await namesOf(registry)).toEqual(["com.acme/a", "com.acme/b", "com.acme/c"]);
+    expect(await listNames(registry)).toEqual(["com.acme/a", "com.acme/b", "com.acme/c"]);
     expect(registry.requests).toHaveLength(3);
   });
 
   test("where nothing new comes any more", async () => {
     const registry = await startRegistry();
     for (let index = 0; index < 50; index++) registry.faults.push(page(`c${index}`, "com.acme/a"));
-    expect(await namesOf(registry)).toEqual(["com.acme/a"]);
+    expect(await listNames(registry)).toEqual(["com.acme/a"]);
     expect(registry.requests).toHaveLength(4);
   });
 
   test("after so many pages, however many there are", async () => {
     const registry = await startRegistry();
     for (let index = 0; index < 50; index++) registry.faults.push(page(`c${index}`, `com.acme/a${index}`));
-    expect(await namesOf(registry, { maxPages: 5 })).toHaveLength(5);
+    expect(await listNames(registry, { maxPages: 5 })).toHaveLength(5);
     expect(registry.requests).toHaveLength(5);
   });
 
   test.each([[7], [{}], [""], ["x".repeat(5_000)], [null]])("where the cursor is %j", async (cursor) => {
     const registry = await startRegistry();
     registry.faults.push(page(cursor, "com.acme/a"));
-    expect(await namesOf(registry)).toEqual(["com.acme/a"]);
+    expect(await listNames(registry)).toEqual(["com.acme/a"]);
     expect(registry.requests).toHaveLength(1);
   });
 
@@ -145,7 +145,7 @@ describe("a list ends", () => {
     registry.faults.push(
       page(undefined, ...Array.from({ length: 3_000 }, (_, index) => `com.acme/a${index}`)),
     );
-    const { entries } = await clientOf(registry).search("a", { limit: 10_000 });
+    const { entries } = await openClient(registry).search("a", { limit: 10_000 });
     expect(entries).toHaveLength(1_000);
   });
 });
@@ -159,7 +159,7 @@ describe("an answer is refused", () => {
   ])("%s", async (_, text, reason) => {
     const registry = await startRegistry();
     registry.faults.push(body(text));
-    const error = await failureOf(clientOf(registry, { maxBytes: 10_000 }).search("a"));
+    const error = await catchFailure(openClient(registry, { maxBytes: 10_000 }).search("a"));
     expect(error.code).toBe("REGISTRY_UNAVAILABLE");
     expect(error.message).toContain(reason);
   });
@@ -167,25 +167,27 @@ describe("an answer is refused", () => {
   test("that leads to another host", async () => {
     const [registry, other] = [await startRegistry(), await startRegistry([wire("com.acme/a")])];
     registry.faults.push(status(302, { location: `${other.url}/v0.1/servers` }));
-    expect((await failureOf(clientOf(registry).search("a"))).message).toContain("It has moved to 127.0.0.1");
+    expect((await catchFailure(openClient(registry).search("a"))).message).toContain(
+      "It has moved to 127.0.0.1",
+    );
     expect(other.requests).toEqual([]);
   });
 
   test("but one that leads on within the registry is followed", async () => {
     const registry = await startRegistry([wire("com.acme/a")]);
     registry.faults.push(status(307, { location: "/v0.1/servers?search=a" }));
-    expect(await namesOf(registry)).toEqual(["com.acme/a"]);
+    expect(await listNames(registry)).toEqual(["com.acme/a"]);
   });
 
   test("of what is no registry", async () => {
     const registry = await startRegistry();
     registry.faults.push(status(404));
-    expect((await failureOf(clientOf(registry).search("a"))).message).toContain("no API of version 0.1");
+    expect((await catchFailure(openClient(registry).search("a"))).message).toContain("no API of version 0.1");
   });
 
   test("a list that is none holds nothing", async () => {
     const registry = await startRegistry();
     registry.faults.push(body({ servers: { a: 1 }, metadata: [] }));
-    expect(await namesOf(registry)).toEqual([]);
+    expect(await listNames(registry)).toEqual([]);
   });
 });

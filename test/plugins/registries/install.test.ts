@@ -1,9 +1,9 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: variables are texts here until a server is connected
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: variables stay strings until a server is connected
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../core/mod.ts";
 import { expandConnection } from "../../../plugins/lib/server-entry/expand.ts";
-import { normalise } from "../../../plugins/lib/server-entry/normalise.ts";
+import { normalizeEntry } from "../../../plugins/lib/server-entry/normalize.ts";
 import { readEntry } from "../../../plugins/registries/entry.ts";
 import { defaultId, type InstallOptions, planInstall } from "../../../plugins/registries/install.ts";
 import { type Meta, wire } from "./_registry.ts";
@@ -169,7 +169,7 @@ describe("a secret is never written:", () => {
   });
 });
 
-test("what was given is used, and the rest is asked of the environment", async () => {
+test("uses given values, and reads the rest from the environment", async () => {
   const { definition, toSet } = plan(
     {
       packages: [
@@ -193,22 +193,21 @@ test("what was given is used, and the rest is asked of the environment", async (
     description,
   });
   expect(toSet.map(({ variable }) => variable)).toEqual(["WEATHER_FOLDER"]);
-  const { config } = normalise({ name: "weather", entry: definition }, { source: "inline", scope: "config" });
+  const { config } = normalizeEntry(
+    { name: "weather", entry: definition },
+    { source: "inline", scope: "config" },
+  );
   const machine = { platform: "linux" as const, home: "/", project: "/", env: { WEATHER_FOLDER: "/data" } };
   expect(config && (await expandConnection(config, machine))).toMatchObject({
     args: ["-y", "@ann/weather@1.2.3", "--city", "Bonn am Rhein; rm -rf /", "/data"],
   });
 });
 
-describe("what was given wrongly is refused:", () => {
+describe("refuses wrong values:", () => {
   const server = { packages: [{ ...npm, environmentVariables: [{ name: "UNITS", choices: ["metric"] }] }] };
   test.each([
     ["a choice that is none", { env: { UNITS: "miles" } }, "UNITS must be one of metric."],
-    [
-      "an argument nobody asks for",
-      { arguments: { city: "Bonn" } },
-      'does not ask for "city", but for UNITS',
-    ],
+    ["an unknown argument", { arguments: { city: "Bonn" } }, 'does not ask for "city", but for UNITS'],
     ["a header for a package", { headers: { "X-A": "1" } }, 'does not ask for "X-A"'],
   ])("%s", (_, values, message) => {
     expect(() => plan(server, given(values))).toThrow(message);

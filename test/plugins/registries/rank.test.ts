@@ -1,18 +1,18 @@
 import { describe, expect, test } from "vitest";
 import { readEntry } from "../../../plugins/registries/entry.ts";
-import { registryIndex } from "../../../plugins/registries/mod.ts";
+import { createRegistryIndex } from "../../../plugins/registries/mod.ts";
 import { createRanker } from "../../../plugins/search/mod.ts";
 import { catalogue, questions } from "./_catalogue.ts";
 import { type Wire, wire } from "./_registry.ts";
 
-const entriesOf = (wires: readonly Wire[]) =>
+const toEntries = (wires: readonly Wire[]) =>
   wires.flatMap((one) => readEntry(one, "https://registry.example.com") ?? []);
 
-const entries = entriesOf(catalogue);
-const indexOf = async (given: typeof entries) =>
-  registryIndex(given, await createRanker("fusion", { fusion: { gate: 0 } }));
+const entries = toEntries(catalogue);
+const createIndex = async (given: typeof entries) =>
+  createRegistryIndex(given, await createRanker("fusion", { fusion: { gate: 0 } }));
 
-/** What a registry does with the same words. */
+/** Returns the results of a registry for these words. */
 function substring(query: string): readonly string[] {
   const text = query.toLowerCase();
   return entries
@@ -20,8 +20,8 @@ function substring(query: string): readonly string[] {
     .map(({ name }) => name);
 }
 
-test("questions that no text holds word by word are answered", async () => {
-  const index = await indexOf(entries);
+test("queries that no description holds word by word are answered", async () => {
+  const index = await createIndex(entries);
   let [first, among, bySubstring] = [0, 0, 0];
   const missed: string[] = [];
   for (const [query, name] of questions) {
@@ -40,7 +40,7 @@ test("questions that no text holds word by word are answered", async () => {
 
 describe("a server", () => {
   test("comes first when its name is asked for", async () => {
-    const index = await indexOf(entries);
+    const index = await createIndex(entries);
     for (const { name } of entries) {
       const [hit] = await index.rank(name, 3);
       expect(hit).toEqual({ entry: entries.find((entry) => entry.name === name), relevance: 1 });
@@ -49,8 +49,8 @@ describe("a server", () => {
 
   test("that is deprecated comes behind its like, and a deleted one only by its name", async () => {
     const text = { description: "Send postcards to friends." };
-    const index = await indexOf(
-      entriesOf([
+    const index = await createIndex(
+      toEntries([
         wire("com.a/postcards", text, { status: "deprecated" }),
         wire("com.b/postcards", text, { status: "deleted" }),
         wire("com.c/postcards", text),
@@ -63,8 +63,8 @@ describe("a server", () => {
   });
 
   test("is not found by nonsense, and an empty index finds nothing", async () => {
-    expect(await (await indexOf(entries)).rank("xyzzy plugh", 5)).toEqual([]);
-    const index = await indexOf([]);
+    expect(await (await createIndex(entries)).rank("xyzzy plugh", 5)).toEqual([]);
+    const index = await createIndex([]);
     expect(await index.rank("anything", 5)).toEqual([]);
     expect(await index.rank("", 5)).toEqual([]);
   });
@@ -75,7 +75,7 @@ test("thousands of servers can be searched", async () => {
     const { server } = catalogue[index % catalogue.length] as Wire;
     return wire(`io.github.u${index}/${server.name.split("/")[1]}`, { description: server["description"] });
   });
-  const index = await indexOf(entriesOf(large));
+  const index = await createIndex(toEntries(large));
   const hits = await index.rank("weather forecast", 5);
   expect(hits).toHaveLength(5);
   for (const { entry } of hits) expect(entry.name).toContain("weather-station");

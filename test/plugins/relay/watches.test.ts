@@ -17,10 +17,10 @@ test("a server is told of each URI once, and when the last one leaves", async ()
   const heard: string[] = [];
   const first = await watches.add("one", "a:b", (uri) => heard.push(`first ${uri}`));
   const second = await watches.add("one", "a:b", (uri) => heard.push(`second ${uri}`));
-  watches.tell("one", "a:b");
-  watches.tell("one", "a:b/c");
-  watches.tell("one", "a:bc");
-  watches.tell("two", "a:b");
+  watches.notify("one", "a:b");
+  watches.notify("one", "a:b/c");
+  watches.notify("one", "a:bc");
+  watches.notify("two", "a:b");
   expect(heard).toEqual(["first a:b", "second a:b", "first a:b/c", "second a:b/c"]);
   await first();
   await first();
@@ -32,10 +32,10 @@ test("a server is told of each URI once, and when the last one leaves", async ()
   ]);
 });
 
-test("what cannot be watched leaves nothing behind", async () => {
+test("a failed subscription leaves nothing behind", async () => {
   const { watches } = noted(true);
   const heard: string[] = [];
   await expect(watches.add("one", "a:b", (uri) => heard.push(uri))).rejects.toThrow("It cannot be watched.");
-  watches.tell("one", "a:b");
+  watches.notify("one", "a:b");
   expect(heard).toEqual([]);
 });

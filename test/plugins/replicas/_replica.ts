@@ -1,11 +1,5 @@
 import { onTestFinished, vi } from "vitest";
-import {
-  createGateway,
-  type Gateway,
-  type GatewayError,
-  type JsonObject,
-  type Plugin,
-} from "../../../core/mod.ts";
+import type { Gateway, GatewayError, JsonObject, Plugin } from "../../../core/mod.ts";
 import { approvals } from "../../../plugins/approvals/mod.ts";
 import { cache } from "../../../plugins/cache/mod.ts";
 import { mcp } from "../../../plugins/mcp/mod.ts";
@@ -13,6 +7,7 @@ import { replicas } from "../../../plugins/replicas/mod.ts";
 import { sources } from "../../../plugins/sources/mod.ts";
 import { state } from "../../../plugins/state/mod.ts";
 import { upstreams } from "../../../plugins/upstreams/mod.ts";
+import { openGateway } from "../../support/open-gateway.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 /** A replica within this process. */
@@ -32,20 +27,22 @@ export async function openReplica(url: string, server: JsonObject): Promise<Test
     name: "listener",
     setup: () => ({ error: (error) => void errors.push(error) }),
   };
-  const gateway = await createGateway({
-    configFile: "/etc/toolpipe.config.json",
-    plugins: [
-      listener,
-      state({ state: url, timeoutMs: 10_000 }),
-      approvals(),
-      cache(),
-      sources({ sources: [], mcpServers: { s: server } }),
-      mcp(),
-      upstreams({ useCache: true }),
-      replicas(),
-    ],
-  });
-  onTestFinished(() => gateway.close({ drainMs: 0 }));
+  const gateway = await openGateway(
+    {
+      configFile: "/etc/toolpipe.config.json",
+      plugins: [
+        listener,
+        state({ state: url, timeoutMs: 10_000 }),
+        approvals(),
+        cache(),
+        sources({ sources: [], mcpServers: { s: server } }),
+        mcp(),
+        upstreams({ useCache: true }),
+        replicas(),
+      ],
+    },
+    { drainMs: 0 },
+  );
   return {
     gateway,
     errors,

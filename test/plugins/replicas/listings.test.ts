@@ -4,7 +4,7 @@ import { createGateway } from "../../../core/mod.ts";
 import { memoryStore } from "../../../plugins/lib/memory-store.ts";
 import { replicas } from "../../../plugins/replicas/mod.ts";
 import { state } from "../../../plugins/state/mod.ts";
-import { failureOf } from "../../support/failure.ts";
+import { catchFailure } from "../../support/failure.ts";
 import { hasRedis, startRedis, type TestRedis } from "../../support/redis.ts";
 import { fixture, script } from "../upstreams/_fixtures.ts";
 import { openReplica } from "./_replica.ts";
@@ -22,7 +22,7 @@ test.each(["10.0.0.7", "ftp://10.0.0.7", "http://me:secret@10.0.0.7", "http://10
   "refuses %s as an address",
   async (address) => {
     const made = Promise.resolve().then(() => replicas({ address }));
-    expect((await failureOf(made)).message).toContain("http://10.0.0.7:8080");
+    expect((await catchFailure(made)).message).toContain("http://10.0.0.7:8080");
   },
 );
 
@@ -50,7 +50,7 @@ describe.skipIf(!hasRedis)("what a server says (needs Redis)", () => {
     for (const { errors } of [one, other, late]) expect(errors).toEqual([]);
   }, 90_000);
 
-  test("is taken by nobody whose server of the same name is another one, and nonsense by nobody at all", async () => {
+  test("is not taken by a replica with another server of the same name, and nonsense by none", async () => {
     const [one, other] = [
       await openReplica(redis.url, server),
       await openReplica(redis.url, { ...server, args: [...server.args, "another"] }),

@@ -9,13 +9,13 @@ import { state } from "../../../plugins/state/mod.ts";
 import { hasRedis, startRedis, type TestRedis } from "../../support/redis.ts";
 import { form } from "../serve/_asker.ts";
 import {
-  allOf,
-  answerOf,
   ask,
   askModern,
-  messagesOf,
   modernMeta,
-  served,
+  readAnswer,
+  readMessages,
+  serveGateway,
+  streamMessages,
   until,
   waiting,
 } from "../serve/_http.ts";
@@ -44,31 +44,31 @@ describe.skipIf(!hasRedis)("a session of a legacy client (needs Redis)", () => {
       run: () => textResult(name),
     };
     const plugins = [state({ state: url, timeoutMs: 10_000 }), replicas()];
-    return served({ preset: definePreset({ name: "test", plugins, tools: [which, ...tools] }) });
+    return serveGateway({ preset: definePreset({ name: "test", plugins, tools: [which, ...tools] }) });
   }
   const begin = async ({ url }: HttpServer): Promise<Record<string, string>> => {
     const response = await ask(url, "initialize", asked);
-    await allOf(response);
+    await readMessages(response);
     return { [SESSION]: String(response.headers.get(SESSION)) };
   };
   const which = async ({ url }: HttpServer, headers: Record<string, string>): Promise<unknown> =>
     (
-      (await answerOf(ask(url, "tools/call", { name: "which" }, { headers })))["result"] as {
+      (await readAnswer(ask(url, "tools/call", { name: "which" }, { headers })))["result"] as {
         content: unknown[];
       }
     ).content;
 
-  test("is answered where it began, whoever is asked", async () => {
+  test("is answered where it began, whichever replica is asked", async () => {
     const [one, other] = [await replica("one"), await replica("other")];
     const headers = await begin(one);
     for (const asked of [one, other, other])
       expect(await which(asked, headers)).toEqual([{ type: "text", text: "one" }]);
-    // The modern protocol has no sessions: whoever is asked answers.
-    const modern = await answerOf(askModern(other.url, "tools/call", { name: "which" }, { headers }));
+    // The modern protocol has no sessions: any replica answers.
+    const modern = await readAnswer(askModern(other.url, "tools/call", { name: "which" }, { headers }));
     expect(modern).toMatchObject({ result: { content: [{ text: "other" }] } });
   });
 
-  test("a call that waits for a modern client goes on where it waits, whoever the client comes back to", async () => {
+  test("a call that waits for a modern client goes on where it waits, whichever replica the client comes back to", async () => {
     const greet: MetaTool = {
       name: "greet",
       inputSchema: { type: "object" },
@@ -83,25 +83,25 @@ describe.skipIf(!hasRedis)("a session of a legacy client (needs Redis)", () => {
       "io.modelcontextprotocol/clientCapabilities": { elicitation: { form: {} } },
     };
     const params = { name: "greet", arguments: {}, _meta };
-    const { result } = await answerOf(askModern(one.url, "tools/call", params));
+    const { result } = await readAnswer(askModern(one.url, "tools/call", params));
     const { inputRequests, requestState } = result as { inputRequests: object; requestState: string };
     const accepted = { action: "accept", content: { name: "Ada" } };
     const inputResponses = Object.fromEntries(Object.keys(inputRequests).map((key) => [key, accepted]));
     const retry = { ...params, inputResponses, requestState };
-    const stranger = await answerOf(askModern(other.url, "tools/call", { ...retry, arguments: { x: 1 } }));
+    const stranger = await readAnswer(askModern(other.url, "tools/call", { ...retry, arguments: { x: 1 } }));
     expect(stranger).toMatchObject({ error: { data: { reason: "invalid_request_state" } } });
-    const answer = await answerOf(askModern(other.url, "tools/call", retry));
+    const answer = await readAnswer(askModern(other.url, "tools/call", retry));
     expect(answer).toMatchObject({ result: textResult(JSON.stringify(accepted)) });
     // Once is once, wherever it is asked.
     for (const { url } of [one, other]) {
-      const again = await answerOf(askModern(url, "tools/call", retry));
+      const again = await readAnswer(askModern(url, "tools/call", retry));
       expect(again).toMatchObject({ error: { data: { reason: "invalid_request_state" } } });
     }
   });
 
   test("is its actor's alone, at every replica", async () => {
     const open = (): Promise<HttpServer> =>
-      served({
+      serveGateway({
         preset: definePreset({
           name: "test",
           plugins: [state({ state: redis.url, timeoutMs: 10_000 }), replicas(), onlyPeople],
@@ -112,7 +112,7 @@ describe.skipIf(!hasRedis)("a session of a legacy client (needs Redis)", () => {
     const begun = await ask(one.url, "initialize", asked, by("ann"));
     const session = { [SESSION]: String(begun.headers.get(SESSION)) };
     const as = (actor: string) => ({ headers: { ...session, ...by(actor).headers } });
-    const answer = await answerOf(ask(other.url, "tools/call", { name: "who" }, as("ann")));
+    const answer = await readAnswer(ask(other.url, "tools/call", { name: "who" }, as("ann")));
     expect(answer).toMatchObject({ result: { content: [{ text: "ann" }] } });
     expect((await ask(other.url, "tools/call", { name: "who" }, as("bob"))).status).toBe(404);
     expect((await ask(other.url, "tools/call", { name: "who" }, { headers: session })).status).toBe(401);
@@ -124,7 +124,7 @@ describe.skipIf(!hasRedis)("a session of a legacy client (needs Redis)", () => {
     const headers = await begin(one);
     const params = { name: "wait", _meta: { progressToken: "p" } };
     const response = await ask(other.url, "tools/call", params, { headers });
-    const messages = messagesOf(response);
+    const messages = streamMessages(response);
     expect((await messages.next()).value).toMatchObject({ method: "notifications/progress" });
     expect(slow).toMatchObject({ started: 1, cancelled: 0 });
     const notice = { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 1 } };
@@ -152,7 +152,7 @@ describe.skipIf(!hasRedis)("a session of a legacy client (needs Redis)", () => {
     controller.abort();
   });
 
-  test("is gone with its replica, and so is one that nobody has heard of", async () => {
+  test("is gone with its replica, and so is an unknown one", async () => {
     const [one, other] = [await replica("one"), await replica("other")];
     const headers = await begin(one);
     await one.close({ drainMs: 0 });
@@ -167,7 +167,7 @@ describe.skipIf(!hasRedis)("a session of a legacy client (needs Redis)", () => {
     expect(await which(other, await begin(other))).toEqual([{ type: "text", text: "other" }]);
   });
 
-  test("whose replica has not been heard of for long is gone, even where somebody answers at its address", async () => {
+  test("whose replica has not been heard of for long is gone, even if another server answers at its address", async () => {
     const [one, other] = [await replica("one"), await replica("other")];
     const headers = await begin(one);
     const home = await admin.get(`toolpipe:session:${headers[SESSION]}`);
@@ -180,7 +180,7 @@ describe.skipIf(!hasRedis)("a session of a legacy client (needs Redis)", () => {
     const [one, other] = [await replica("one"), await replica("other")];
     const headers = await begin(one);
     const home = await admin.get(`toolpipe:session:${headers[SESSION]}`);
-    // Somebody has put the wrong address there: its own.
+    // The wrong address is there: its own.
     await admin.set(`toolpipe:replica:${home}`, new URL(other.url).origin, "PX", 60_000);
     expect((await ask(other.url, "tools/list", {}, { headers })).status).toBe(404);
   });
@@ -226,7 +226,7 @@ describe.skipIf(!hasRedis)("a session of a legacy client (needs Redis)", () => {
     expect(JSON.parse(String(seen[0]?.body))).toMatchObject({ method: "tools/list" });
   });
 
-  test("fault 59: while Redis is away is answered by whoever is asked, as well as that can be", async () => {
+  test("fault 59: while Redis is away is answered by any replica, as well as that can be", async () => {
     const own = await startRedis();
     const [one, other] = [await replica("one", [], own.url), await replica("other", [], own.url)];
     const headers = await begin(one);

@@ -8,8 +8,8 @@ const text = fc.oneof(
   fc.string({ unit: fc.constantFrom("a", "é", "字", "😀", "\n", "\ud83d", "\ude00"), maxLength: 300 }),
 );
 
-describe("the pages of a text", () => {
-  test("make the text together, each within its bytes and none ending within a character", () => {
+describe("the pages of a string", () => {
+  test("join to the string, each within its bytes and none ending within a character", () => {
     fc.assert(
       fc.property(text, fc.integer({ min: 1, max: 64 }), (whole, maxBytes) => {
         const pages: string[] = [];
@@ -43,7 +43,7 @@ describe("the pages of a text", () => {
   });
 });
 
-test("a place between the halves of a character is before it", () => {
+test("an offset between the halves of a surrogate pair moves before it", () => {
   expect(alignToCharacter("a😀b", 2)).toBe(1);
   expect([0, 1, 3, 4, 99].map((at) => alignToCharacter("a😀b", at))).toEqual([0, 1, 3, 4, 4]);
 });

@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { createBreaker } from "../../../plugins/retry/breaker.ts";
-import { retryBudget } from "../../../plugins/retry/budget.ts";
+import { createBreaker, createRetryBudget } from "../../../plugins/retry/breaker.ts";
 
 function movable(): { now: () => number; pass: (ms: number) => void } {
   let now = 0;
@@ -27,7 +26,7 @@ test("five failures in a row open it for 30 seconds, and one probe that goes wel
   expect(breaker.enter()).toBe(1);
   pass(1);
   expect(breaker.enter()).toBe(0);
-  // The probe is on its way: nobody else is let through.
+  // The probe is pending: no other call is let through.
   expect(breaker.enter()).toBeGreaterThan(0);
   breaker.succeed();
   expect(breaker.enter()).toBe(0);
@@ -44,7 +43,7 @@ test("a probe that fails opens it again at once", () => {
   expect(breaker.enter()).toBe(30_000);
 });
 
-test("a probe that was given up lets the next one try", () => {
+test("a cancelled probe lets the next one try", () => {
   const { now, pass } = movable();
   const breaker = createBreaker(limits, now);
   for (let count = 0; count < 5; count++) breaker.fail();
@@ -54,7 +53,7 @@ test("a probe that was given up lets the next one try", () => {
   expect(breaker.enter()).toBe(0);
 });
 
-test("what many calls fail with at once is one failure, and those that began after it count for themselves", () => {
+test("simultaneous failures count as one, and calls that began later count separately", () => {
   const breaker = createBreaker(limits, () => 0);
   const since = breaker.counted;
   for (let count = 0; count < 20; count++) breaker.fail(since);
@@ -65,7 +64,7 @@ test("what many calls fail with at once is one failure, and those that began aft
   expect(breaker.enter()).toBe(30_000);
 });
 
-test("an answer in between begins the count anew", () => {
+test("an answer in between begins the count again", () => {
   const breaker = createBreaker(limits, () => 0);
   for (let count = 0; count < 20; count++) {
     expect(breaker.enter()).toBe(0);
@@ -81,7 +80,7 @@ test("in no minute more than a fifth of the calls are tried again, or one", () =
   fc.assert(
     fc.property(steps, (given) => {
       const { now, pass } = movable();
-      const budget = retryBudget(0.2, now);
+      const budget = createRetryBudget(0.2, now);
       let began = 0;
       let [calls, retries] = [0, 0];
       for (const { wait, wants } of given) {

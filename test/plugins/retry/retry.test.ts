@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import {
   createGateway,
   defineError,
@@ -24,7 +24,8 @@ import { state } from "../../../plugins/state/mod.ts";
 import { timeout } from "../../../plugins/timeout.ts";
 import { upstreams } from "../../../plugins/upstreams/mod.ts";
 import { hang } from "../../core/_fixtures.ts";
-import { errorOf, textOf } from "../../support/failure.ts";
+import { getError, readText } from "../../support/failure.ts";
+import { openGateway } from "../../support/open-gateway.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 interface Served {
@@ -49,7 +50,7 @@ async function serve(
     inputSchema: { type: "object" },
     run,
   }));
-  const gateway = await createGateway({
+  const gateway = await openGateway({
     plugins: [
       state({ folder: await temporaryFolder() }),
       guard(options.guard),
@@ -58,7 +59,6 @@ async function serve(
       localTools("server", { id: "s" }, tools),
     ],
   });
-  onTestFinished(() => gateway.close());
   return { gateway, calls: () => calls };
 }
 
@@ -72,26 +72,26 @@ describe("a call that failed on its way", () => {
 
   test("is tried again where it only reads", async () => {
     const { gateway, calls } = await serve(failOnce(closed));
-    expect(textOf(await gateway.run({ tool: "s:get_x" }))).toBe("done");
+    expect(readText(await gateway.run({ tool: "s:get_x" }))).toBe("done");
     expect(calls()).toBe(2);
   });
 
   test("is not tried again where it changes something", async () => {
     const { gateway, calls } = await serve(failOnce(closed));
-    expect(errorOf(await gateway.run({ tool: "s:create_x" })).code).toBe("OUTCOME_UNKNOWN");
+    expect(getError(await gateway.run({ tool: "s:create_x" })).code).toBe("OUTCOME_UNKNOWN");
     expect(calls()).toBe(1);
   });
 
   test("is tried again where it changes something, if it was certainly not sent", async () => {
     const { gateway, calls } = await serve(failOnce(() => closed({ sent: false })));
-    expect(textOf(await gateway.run({ tool: "s:create_x" }))).toBe("done");
+    expect(readText(await gateway.run({ tool: "s:create_x" }))).toBe("done");
     expect(calls()).toBe(2);
   });
 
   test("is tried again where an operator has said that it is safe", async () => {
     const operations = { "s:create_x": { retry_safe: true } };
     const { gateway, calls } = await serve(failOnce(closed), { guard: { operations } });
-    expect(textOf(await gateway.run({ tool: "s:create_x" }))).toBe("done");
+    expect(readText(await gateway.run({ tool: "s:create_x" }))).toBe("done");
     expect(calls()).toBe(2);
   });
 
@@ -111,12 +111,12 @@ describe("a call that failed on its way", () => {
     };
     const meta = { [requestMeta.idempotencyKey]: "key-0001" };
     const first = await serve(failOnce(closed), { plugins: [rest] });
-    expect(textOf(await first.gateway.run({ tool: "s:create_x", meta }))).toBe("done");
+    expect(readText(await first.gateway.run({ tool: "s:create_x", meta }))).toBe("done");
     const second = await serve(failOnce(closed), { plugins: [rest] });
-    expect(errorOf(await second.gateway.run({ tool: "s:create_x" })).code).toBe("OUTCOME_UNKNOWN");
+    expect(getError(await second.gateway.run({ tool: "s:create_x" })).code).toBe("OUTCOME_UNKNOWN");
   });
 
-  test("is not tried again because its server says that it only reads", async () => {
+  test("is not tried again because its server reports that it only reads", async () => {
     const run = vi.fn(() => {
       throw closed();
     });
@@ -134,7 +134,7 @@ describe("a call that failed on its way", () => {
     await gateway.close();
   });
 
-  test("is not tried again where its server has answered, or asks for more patience than there is", async () => {
+  test("is not tried again where its server has answered, or asks for a longer delay than allowed", async () => {
     const answers = [
       new GatewayError(defineError("UPSTREAM_ERROR"), "No.", { data: { rpcCode: 1 } }),
       new GatewayError(defineError("RATE_LIMITED", { retry: true }), "Later.", { data: { retry_after: 3 } }),
@@ -142,7 +142,7 @@ describe("a call that failed on its way", () => {
     ];
     for (const error of answers) {
       const { gateway, calls } = await serve(failOnce(() => error));
-      expect(errorOf(await gateway.run({ tool: "s:get_x" })).code).toBe(error.code);
+      expect(getError(await gateway.run({ tool: "s:get_x" })).code).toBe(error.code);
       expect(calls()).toBe(1);
     }
   });
@@ -166,7 +166,7 @@ describe("a call that failed on its way", () => {
     expect(never.calls()).toBe(1);
   });
 
-  test("and is given up while it waits is not tried again", async () => {
+  test("and is cancelled while it waits is not tried again", async () => {
     const abort = new AbortController();
     const { gateway, calls } = await serve(
       () => {
@@ -175,7 +175,7 @@ describe("a call that failed on its way", () => {
       },
       { retry: { maxMs: 60_000 } },
     );
-    expect(errorOf(await gateway.run({ tool: "s:get_x", signal: abort.signal })).code).toBe("CANCELLED");
+    expect(getError(await gateway.run({ tool: "s:get_x", signal: abort.signal })).code).toBe("CANCELLED");
     expect(calls()).toBe(1);
   });
 });
@@ -195,7 +195,7 @@ describe("a server that does not answer", () => {
     for (let count = 0; count < 5; count++) await gateway.run(look);
     const charge = { tool: "s:charge", meta: { [requestMeta.idempotencyKey]: "key-0001" } };
     for (const request of [look, charge]) {
-      expect(errorOf(await gateway.run(request))).toMatchObject({
+      expect(getError(await gateway.run(request))).toMatchObject({
         code: "BREAKER_OPEN",
         data: { server: "s", retryAfterMs: 30_000, sent: false },
       });
@@ -204,16 +204,16 @@ describe("a server that does not answer", () => {
     now += 30_000;
     isDown = false;
     // The key was not used up by the refusal.
-    expect(textOf(await gateway.run(charge))).toBe("up");
-    expect(textOf(await gateway.run(look))).toBe("up");
+    expect(readText(await gateway.run(charge))).toBe("up");
+    expect(readText(await gateway.run(look))).toBe("up");
   });
 
   test("counts as failed where it lets calls time out, even if they never come back", async () => {
     const { gateway, calls } = await serve(() => hang(), { plugins: [timeout({ ms: 5 })] });
     for (let count = 0; count < 5; count++) {
-      expect(errorOf(await gateway.run({ tool: "s:get_x" })).code).toBe("TIMEOUT");
+      expect(getError(await gateway.run({ tool: "s:get_x" })).code).toBe("TIMEOUT");
     }
-    expect(errorOf(await gateway.run({ tool: "s:get_x" })).code).toBe("BREAKER_OPEN");
+    expect(getError(await gateway.run({ tool: "s:get_x" })).code).toBe("BREAKER_OPEN");
     expect(calls()).toBe(5);
   });
 
@@ -278,7 +278,7 @@ async function crashing(tool: string, crashes: number): Promise<Crashing> {
   const file = join(folder, "called");
   const runtime = "Deno" in globalThis ? ["run", "-A"] : [];
   const server = { command: process.execPath, args: [...runtime, fixture, file, String(crashes), tool] };
-  const gateway = await createGateway({
+  const gateway = await openGateway({
     plugins: [
       state({ folder: join(folder, "state") }),
       approvals(),
@@ -290,7 +290,6 @@ async function crashing(tool: string, crashes: number): Promise<Crashing> {
       upstreams({ discover: "none" }),
     ],
   });
-  onTestFinished(() => gateway.close());
   await gateway.services.servers?.refresh();
   return {
     gateway,
@@ -301,9 +300,9 @@ async function crashing(tool: string, crashes: number): Promise<Crashing> {
 }
 
 describe("a process that crashes in the middle of a call", () => {
-  test("fault 1: what only reads is tried once more, on a fresh process", async () => {
+  test("fault 1: retries a read-only call once, on a new process", async () => {
     const { gateway, called, outcomes } = await crashing("get_x", 1);
-    expect(textOf(await gateway.run({ tool: "crashing:get_x" }))).toBe("survived");
+    expect(readText(await gateway.run({ tool: "crashing:get_x" }))).toBe("survived");
     expect(new Set(await called()).size).toBe(2);
     expect(outcomes()).toEqual(["ok"]);
   });
@@ -311,16 +310,16 @@ describe("a process that crashes in the middle of a call", () => {
   test("fault 1: and where that crashes too, it fails without trying further", async () => {
     const { gateway, called, outcomes } = await crashing("get_x", 9);
     const call = await gateway.run({ tool: "crashing:get_x" });
-    expect(errorOf(call).code).toBe("UPSTREAM_CLOSED");
+    expect(getError(call).code).toBe("UPSTREAM_CLOSED");
     expect(await called()).toHaveLength(2);
     expect(outcomes()).toEqual(["UPSTREAM_CLOSED"]);
   });
 
-  test("fault 2: what changes something is not tried again, and nobody claims to know how it went", async () => {
+  test("fault 2: does not retry a call that changes something, and reports its outcome as unknown", async () => {
     const { gateway, called, outcomes } = await crashing("charge", 1);
     const request = { tool: "crashing:charge", meta: { [requestMeta.idempotencyKey]: "key-0001" } };
     for (let count = 0; count < 3; count++) {
-      expect(errorOf(await gateway.run(request)).code).toBe("OUTCOME_UNKNOWN");
+      expect(getError(await gateway.run(request)).code).toBe("OUTCOME_UNKNOWN");
     }
     expect(await called()).toHaveLength(1);
     expect(new Set(outcomes())).toEqual(new Set(["OUTCOME_UNKNOWN"]));

@@ -3,17 +3,17 @@ import type { ToolRule } from "../../../plugins/rules/mod.ts";
 /** A glob by the book: try everything. Slow, and easy to see through. */
 export function slowGlob(pattern: string, text: string): boolean {
   const tokens = pattern.match(/\[(?:[!^].|(?![!^]).)[^\]]*\]|./gsu) ?? [];
-  return matchFrom(tokens, [...text]);
+  return matchTokens(tokens, [...text]);
 }
 
-function matchFrom(tokens: readonly string[], text: readonly string[]): boolean {
+function matchTokens(tokens: readonly string[], text: readonly string[]): boolean {
   const [token, ...tokensLeft] = tokens;
   const [character, ...textLeft] = text;
   if (token === undefined) return character === undefined;
   if (token === "*")
-    return matchFrom(tokensLeft, text) || (character !== undefined && matchFrom(tokens, textLeft));
+    return matchTokens(tokensLeft, text) || (character !== undefined && matchTokens(tokens, textLeft));
   if (character === undefined) return false;
-  return matchOne(token, character) && matchFrom(tokensLeft, textLeft);
+  return matchOne(token, character) && matchTokens(tokensLeft, textLeft);
 }
 
 function matchOne(token: string, character: string): boolean {
@@ -23,16 +23,16 @@ function matchOne(token: string, character: string): boolean {
   const members = token.slice(negated ? 2 : 1, -1).match(/.-.|./gsu) ?? [];
   const isMember = members.some((member) => {
     const [from = "", , to = from] = [...member];
-    return codeOf(from) <= codeOf(character) && codeOf(character) <= codeOf(to);
+    return toCodePoint(from) <= toCodePoint(character) && toCodePoint(character) <= toCodePoint(to);
   });
   return isMember !== negated;
 }
 
-function codeOf(character: string): number {
+function toCodePoint(character: string): number {
   return character.codePointAt(0) ?? -1;
 }
 
-/** What the specification says of rules, sentence by sentence. */
+/** Applies rules as the specification describes them, sentence by sentence. */
 export function byTheProse(
   rules: readonly ToolRule[],
   server: string,

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { compilePattern } from "../../../plugins/lib/pattern.ts";
+import { compilePattern } from "../../../plugins/rules/pattern.ts";
 
 test.each(["/(a|a)*$/", "/^(a+)+$/", "/(.*)*x$/", "*a".repeat(25), `${"*?".repeat(25)}b`])(
   "fault 28: the rule %s takes no time on a name that is made for it",

@@ -10,7 +10,7 @@ import {
 } from "../../../core/mod.ts";
 import { type RulesOptions, rules } from "../../../plugins/rules/mod.ts";
 import { plugin } from "../../core/_fixtures.ts";
-import { errorOf, failureOf } from "../../support/failure.ts";
+import { catchFailure, getError } from "../../support/failure.ts";
 
 /** A server whose tools answer with their name. */
 function server(id: string, ...names: string[]): Plugin {
@@ -19,23 +19,23 @@ function server(id: string, ...names: string[]): Plugin {
 }
 
 /** A gateway with a server `files`, one `github`, and these rules. */
-function gatewayWith(options: RulesOptions, ...others: Plugin[]): Promise<Gateway> {
+function openRules(options: RulesOptions, ...others: Plugin[]): Promise<Gateway> {
   return createGateway({
     plugins: [rules(options), ...others, server("files", "read", "delete"), server("github", "create_issue")],
   });
 }
 
 /** The ids of the tools that are enabled. */
-function enabledIn(gateway: Gateway): string[] {
+function listEnabled(gateway: Gateway): string[] {
   return gateway.catalog.tools().flatMap((tool) => (tool.enabled ? [tool.id] : []));
 }
 
 describe("the plugin", () => {
-  test("marks tools in the catalog and says why", async () => {
-    const gateway = await gatewayWith({
+  test("marks tools in the catalog and gives the reason", async () => {
+    const gateway = await openRules({
       toolRules: [{ pattern: ["*delete*"], enabled: false, tags: ["dangerous"] }],
     });
-    expect(enabledIn(gateway)).toEqual(["files:read", "github:create_issue"]);
+    expect(listEnabled(gateway)).toEqual(["files:read", "github:create_issue"]);
     expect(gateway.catalog.tool("files:delete")).toMatchObject({
       tags: ["dangerous"],
       enabled: false,
@@ -45,8 +45,8 @@ describe("the plugin", () => {
   });
 
   test("denies the call of a disabled tool with the reason, and lets others through", async () => {
-    const gateway = await gatewayWith({ toolRules: [{ server: "files", pattern: ["read"], enabled: true }] });
-    const error = errorOf(await gateway.run({ tool: "github:create_issue" }));
+    const gateway = await openRules({ toolRules: [{ server: "files", pattern: ["read"], enabled: true }] });
+    const error = getError(await gateway.run({ tool: "github:create_issue" }));
     expect(error).toMatchObject({ code: "TOOL_DISABLED", data: { tool: "github:create_issue" } });
     expect(error.kind).toMatchObject({ spec: "TOOL_DISABLED", exit: 4, retry: false });
     expect(error.message).toMatch(/^"github:create_issue" is disabled\. No rule enables it/);
@@ -59,7 +59,7 @@ describe("the plugin", () => {
       { "tool:discover": (tool) => void tool.tags.push("io", "mine") },
       { order: "pre" },
     );
-    const gateway = await gatewayWith({ toolRules: [{ pattern: ["read"], tags: ["io", "safe"] }] }, tagger);
+    const gateway = await openRules({ toolRules: [{ pattern: ["read"], tags: ["io", "safe"] }] }, tagger);
     expect(gateway.catalog.tool("files:read")?.tags).toEqual(["io", "mine", "safe"]);
   });
 
@@ -69,20 +69,20 @@ describe("the plugin", () => {
       {
         "tool:discover"(tool) {
           tool.enabled = false;
-          tool.disabledBecause = "Nobody has approved it.";
+          tool.disabledBecause = "It is not approved.";
         },
       },
       { order: "pre" },
     );
-    const gateway = await gatewayWith({ toolRules: [{ pattern: ["read"], enabled: true }] }, strict);
+    const gateway = await openRules({ toolRules: [{ pattern: ["read"], enabled: true }] }, strict);
     for (const name of ["read", "delete"]) {
       expect(gateway.catalog.tool(`files:${name}`)).toMatchObject({
         enabled: false,
-        disabledBecause: "Nobody has approved it.",
+        disabledBecause: "It is not approved.",
       });
     }
-    expect(errorOf(await gateway.run({ tool: "files:read" })).message).toBe(
-      '"files:read" is disabled. Nobody has approved it.',
+    expect(getError(await gateway.run({ tool: "files:read" })).message).toBe(
+      '"files:read" is disabled. It is not approved.',
     );
   });
 
@@ -93,8 +93,8 @@ describe("the plugin", () => {
         call.tool = { name: "delete", inputSchema: {}, ...own };
       },
     });
-    const gateway = await gatewayWith({ toolRules: [{ pattern: ["delete"], enabled: false }] }, alias);
-    expect(errorOf(await gateway.run({ tool: "harmless" })).code).toBe("TOOL_DISABLED");
+    const gateway = await openRules({ toolRules: [{ pattern: ["delete"], enabled: false }] }, alias);
+    expect(getError(await gateway.run({ tool: "harmless" })).code).toBe("TOOL_DISABLED");
   });
 
   test("leaves the gateway's own tools as they are", async () => {
@@ -110,14 +110,14 @@ describe("the plugin", () => {
     ]);
     for (const tool of gateway.tools) expect(tool).not.toHaveProperty("disabledBecause");
     expect(await gateway.run({ tool: "own:execute" })).toMatchObject({ ok: true });
-    expect(enabledIn(gateway)).toEqual(["files:read"]);
+    expect(listEnabled(gateway)).toEqual(["files:read"]);
     expect(gateway.services.rules?.explain("own", "execute")).toBe(
       '"own:execute" belongs to the gateway itself: no rule applies to it.',
     );
   });
 
-  test("judges the tools of a server anew when they change", async () => {
-    const gateway = await gatewayWith({ toolRules: [{ pattern: ["*delete*"], enabled: false }] });
+  test("judges the tools of a server again when they change", async () => {
+    const gateway = await openRules({ toolRules: [{ pattern: ["*delete*"], enabled: false }] });
     await gateway.catalog.replace({ id: "late" }, [
       { name: "delete_later", inputSchema: {} },
       { name: "keep", inputSchema: {} },
@@ -134,7 +134,7 @@ describe("the plugin", () => {
 
 describe("the service", () => {
   test("names the rules that match nothing, and why", async () => {
-    const gateway = await gatewayWith({
+    const gateway = await openRules({
       toolRules: [
         { pattern: ["read"], tags: ["x"] },
         { pattern: ["raed"], enabled: false },
@@ -160,7 +160,7 @@ describe("the service", () => {
   });
 
   test("explains any tool, in the catalog or not", async () => {
-    const gateway = await gatewayWith({
+    const gateway = await openRules({
       toolRules: [{ pattern: ["*delete*"], enabled: false, tags: ["dangerous", "write"] }],
     });
     expect(gateway.services.rules?.explain("files", "delete")).toBe(
@@ -174,7 +174,7 @@ describe("the service", () => {
   test("tells of a negation that comes too late, at load", async () => {
     const reported: GatewayError[] = [];
     const listener = plugin("listener", { error: (error) => void reported.push(error) });
-    const gateway = await gatewayWith(
+    const gateway = await openRules(
       { toolRules: [{ pattern: ["*", "!*delete*"], enabled: true }] },
       listener,
     );
@@ -199,7 +199,7 @@ describe("the options", () => {
   });
 
   test("with a regular expression that cannot be read keep the gateway from starting", async () => {
-    const error = await failureOf(gatewayWith({ toolRules: [{ pattern: ["ok"] }, { pattern: ["/[/"] }] }));
+    const error = await catchFailure(openRules({ toolRules: [{ pattern: ["ok"] }, { pattern: ["/[/"] }] }));
     expect(error.code).toBe("PLUGIN_INVALID");
     expect(error.message).toContain('the pattern "/[/" of rule 2 cannot be used');
     expect(GatewayError.is(error)).toBe(true);

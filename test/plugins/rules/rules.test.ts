@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { compileRules, type ToolRule } from "../../../plugins/rules/mod.ts";
-import { failureOf } from "../../support/failure.ts";
+import { catchFailure } from "../../support/failure.ts";
 import { byTheProse } from "./_prose.ts";
 import { shortest } from "./_shortest.ts";
 
@@ -39,7 +39,7 @@ describe("rules", () => {
     ];
     expect(await enabled(allowFirst, ["read", "delete"])).toEqual(["read", "delete"]);
     expect(await enabled(allowFirst.toReversed(), ["read", "delete"])).toEqual(["read"]);
-    // Where the specification's sample code would let the second rule overrule the first.
+    // The specification's sample code would let the second rule overrule the first.
     const disableFirst = [
       { pattern: ["*delete*"], enabled: false },
       { pattern: ["*"], enabled: true },
@@ -146,7 +146,7 @@ describe("rules", () => {
   });
 
   test("name rule and pattern if one cannot be used", async () => {
-    const error = await failureOf(compileRules([{ pattern: ["a"] }, { pattern: ["b", "!/(?=x)/"] }]));
+    const error = await catchFailure(compileRules([{ pattern: ["a"] }, { pattern: ["b", "!/(?=x)/"] }]));
     expect(error).toMatchObject({ code: "PLUGIN_INVALID", data: { rule: 2, pattern: "!/(?=x)/" } });
     expect(error.message).toContain('the pattern "!/(?=x)/" of rule 2');
   });

@@ -3,13 +3,13 @@ import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
 
-/** What one request is answered with in place of vectors. */
+/** An answer to one request instead of vectors. */
 export type Fault = (response: ServerResponse, request: IncomingMessage) => void;
 
 /** A server of the embeddings API of OpenAI. Its vectors count letters, which is meaning enough. */
 export interface EmbeddingsServer {
   readonly url: string;
-  /** What was asked, in order. */
+  /** The requests, in order. */
   readonly requests: { readonly body: Record<string, unknown>; readonly authorization: string | undefined }[];
   /** Answers to the next requests, one each; vectors once there are none left. */
   readonly faults: Fault[];
@@ -49,7 +49,7 @@ export async function embeddingsServer(dimensions = 64): Promise<EmbeddingsServe
     const data = input.map((each, index) => ({
       object: "embedding",
       index,
-      embedding: lettersOf(each, dimensions),
+      embedding: countLetters(each, dimensions),
     }));
     const usage = { prompt_tokens: 1, total_tokens: 1 };
     // The order is not promised, so the places are what counts.
@@ -73,7 +73,7 @@ function send(
   response.end(JSON.stringify(body).replaceAll('"NaN"', "NaN"));
 }
 
-function lettersOf(text: string, dimensions: number): number[] {
+function countLetters(text: string, dimensions: number): number[] {
   const counts = Array.from({ length: dimensions }, () => 0.01);
   const words = text.toLowerCase().match(/[a-z]+/g) ?? [];
   for (const word of words) {

@@ -7,7 +7,7 @@ import { createVectorIndex, type VectorIndex } from "../../../plugins/search/emb
 import { tool } from "../../contracts/ranker.ts";
 
 /** Numbers that look random and are the same each time. */
-function vectorOf(seed: number, dimensions: number): Float32Array {
+function createVector(seed: number, dimensions: number): Float32Array {
   let state = seed * 2654435761 + 1;
   return toUnit(
     Float32Array.from({ length: dimensions }, (_, index) => {
@@ -31,28 +31,28 @@ function take(
   for (const each of index.replace(server, tools)) index.fill(each, packVector(vector(each)));
 }
 
-const numberOf = ({ name }: Tool): number => Number(name.slice(1));
+const parseNumber = ({ name }: Tool): number => Number(name.slice(1));
 
 describe.each([false, true])("vectors as bytes (without WebAssembly: %s)", (plain) => {
   test.each([1, 3, 16, 65, 192, 384])("keep the direction they had, with %i dimensions", (dimensions) => {
     const index = createVectorIndex({ plain });
     const tools = Array.from({ length: 50 }, (_, place) => tool(`s:t${place}`));
-    take(index, "s", tools, (each) => vectorOf(numberOf(each), dimensions));
-    const query = vectorOf(1_000, dimensions);
+    take(index, "s", tools, (each) => createVector(parseNumber(each), dimensions));
+    const query = createVector(1_000, dimensions);
     const similarity = index.compare(query);
     for (const each of tools) {
-      const exact = cosine(query, vectorOf(numberOf(each), dimensions));
+      const exact = cosine(query, createVector(parseNumber(each), dimensions));
       expect(similarity.cosine(each)).toBeCloseTo(exact, 2);
-      expect(cosine(similarity.vector(each) ?? query, vectorOf(numberOf(each), dimensions))).toBeGreaterThan(
-        0.999,
-      );
+      expect(
+        cosine(similarity.vector(each) ?? query, createVector(parseNumber(each), dimensions)),
+      ).toBeGreaterThan(0.999);
     }
   });
 
   test("find the very tools that comparing all of them finds, of equals the lower id", () => {
     const index = createVectorIndex({ plain });
     // Some have the same vector.
-    const vector = (each: Tool): Float32Array => vectorOf(numberOf(each) % 300, 192);
+    const vector = (each: Tool): Float32Array => createVector(parseNumber(each) % 300, 192);
     const tools = Array.from({ length: 500 }, (_, place) => tool(`s${place % 7}:t${place}`));
     for (let server = 0; server < 7; server++)
       take(
@@ -62,7 +62,7 @@ describe.each([false, true])("vectors as bytes (without WebAssembly: %s)", (plai
         vector,
       );
     for (let seed = 0; seed < 20; seed++) {
-      const similarity = index.compare(vectorOf(5_000 + seed, 192));
+      const similarity = index.compare(createVector(5_000 + seed, 192));
       const all = tools
         .map((each) => ({ tool: each, score: similarity.cosine(each) }))
         .filter(({ score }) => score > 0)
@@ -90,12 +90,12 @@ describe.each([false, true])("vectors as bytes (without WebAssembly: %s)", (plai
             return each;
           });
           last.set(server, tools);
-          take(index, server, tools, (each) => vectorOf(numberOf(each), 32));
+          take(index, server, tools, (each) => createVector(parseNumber(each), 32));
         }
         const fresh = createVectorIndex({ plain });
         for (const [server, tools] of last)
-          take(fresh, server, tools, (each) => vectorOf(numberOf(each), 32));
-        const query = vectorOf(777, 32);
+          take(fresh, server, tools, (each) => createVector(parseNumber(each), 32));
+        const query = createVector(777, 32);
         expect(index.compare(query).best(100)).toEqual(fresh.compare(query).best(100));
         expect(index.size).toBe(fresh.size);
       }),
@@ -105,7 +105,7 @@ describe.each([false, true])("vectors as bytes (without WebAssembly: %s)", (plai
   test("of a tool that did not change are not asked for again", () => {
     const index = createVectorIndex({ plain });
     const [one, two] = [tool("s:t1"), tool("s:t2")];
-    take(index, "s", [one], () => vectorOf(1, 8));
+    take(index, "s", [one], () => createVector(1, 8));
     expect(index.replace("s", [one, two])).toEqual([two]);
     expect(index.replace("s", [one, two])).toEqual([two]);
     expect(index.size).toBe(1);
@@ -115,34 +115,34 @@ describe.each([false, true])("vectors as bytes (without WebAssembly: %s)", (plai
     const index = createVectorIndex({ plain });
     const [one, other] = [tool("s:t1"), tool("s:t1")];
     index.replace("s", [one]);
-    index.fill(other, packVector(vectorOf(1, 8)));
+    index.fill(other, packVector(createVector(1, 8)));
     expect(index.size).toBe(0);
-    index.fill(one, packVector(vectorOf(1, 8)));
+    index.fill(one, packVector(createVector(1, 8)));
     index.replace("s", [other]);
-    index.fill(other, packVector(vectorOf(1, 9)));
+    index.fill(other, packVector(createVector(1, 9)));
     expect([index.has(one), index.has(other), index.size]).toEqual([false, true, 0]);
   });
 
   test("of the first of two tools with one id count", () => {
     const index = createVectorIndex({ plain });
     const [one, two] = [tool("s:t1"), tool("s:t1")];
-    take(index, "s", [one, two], (each) => vectorOf(each === one ? 1 : 2, 8));
+    take(index, "s", [one, two], (each) => createVector(each === one ? 1 : 2, 8));
     expect(
       index
-        .compare(vectorOf(1, 8))
+        .compare(createVector(1, 8))
         .best(10)
         .map(({ tool: each }) => each === one),
     ).toEqual([true]);
     expect(index.replace("s", [])).toEqual([]);
-    expect(index.compare(vectorOf(1, 8)).best(10)).toEqual([]);
+    expect(index.compare(createVector(1, 8)).best(10)).toEqual([]);
   });
 
   test("of zeros are found by nothing", () => {
     const index = createVectorIndex({ plain });
     take(index, "s", [tool("s:t1"), tool("s:t2")], (each) =>
-      each.name === "t1" ? new Float32Array(8) : vectorOf(2, 8),
+      each.name === "t1" ? new Float32Array(8) : createVector(2, 8),
     );
-    expect(index.compare(vectorOf(2, 8)).best(10)).toHaveLength(1);
+    expect(index.compare(createVector(2, 8)).best(10)).toHaveLength(1);
     expect(index.compare(new Float32Array(8)).best(10)).toEqual([]);
   });
 });

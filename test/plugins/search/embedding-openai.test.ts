@@ -1,24 +1,25 @@
 import { describe, expect, test } from "vitest";
 import type { GatewayError } from "../../../core/mod.ts";
 import { openaiEmbedder } from "../../../plugins/search/embedding/openai.ts";
-import type { OpenaiEmbedderOptions } from "../../../plugins/search/options.ts";
 import { testEmbedder } from "../../contracts/embedder.ts";
 import { tool } from "../../contracts/ranker.ts";
 import { type EmbeddingsServer, embeddingsServer, type Fault, status } from "./_embeddings-server.ts";
 
 const SECRET = "sk-very-secret";
-const embedderAt = ({ url }: EmbeddingsServer, more: Partial<OpenaiEmbedderOptions> = {}) =>
-  openaiEmbedder({ type: "openai", url, model: "letters", ...more }, { KEY: SECRET });
+const createEmbedder = (
+  { url }: EmbeddingsServer,
+  more: Partial<Parameters<typeof openaiEmbedder>[0]> = {},
+) => openaiEmbedder({ type: "openai", url, model: "letters", ...more }, { KEY: SECRET });
 
 testEmbedder("an endpoint", async () => {
   const server = await embeddingsServer();
-  return () => embedderAt(server);
+  return () => createEmbedder(server);
 });
 
 describe("an endpoint", () => {
-  test("is sent texts in batches, with the model and the key", async () => {
+  test("gets strings in batches, with the model and the key", async () => {
     const server = await embeddingsServer();
-    const embedder = embedderAt(server, { apiKeyEnv: "KEY", dimensions: 64 });
+    const embedder = createEmbedder(server, { apiKeyEnv: "KEY", dimensions: 64 });
     const tools = Array.from({ length: 130 }, (_, index) => tool(`s:t${index}`));
     expect(await embedder.embedTools(tools)).toHaveLength(130);
     expect(server.requests.map(({ body }) => (body["input"] as string[]).length)).toEqual([64, 64, 2]);
@@ -28,9 +29,12 @@ describe("an endpoint", () => {
     }
   });
 
-  test("is sent no key where none is named, and what a model wants before texts", async () => {
+  test("gets no key where none is configured, and the prefix of the model", async () => {
     const server = await embeddingsServer();
-    const embedder = embedderAt(server, { queryPrefix: "search_query: ", toolPrefix: "search_document: " });
+    const embedder = createEmbedder(server, {
+      queryPrefix: "search_query: ",
+      toolPrefix: "search_document: ",
+    });
     await embedder.embedQueries(["a file"]);
     await embedder.embedTools([tool("files:readFile", "Reads a file.")]);
     expect(server.requests).toEqual([
@@ -44,14 +48,14 @@ describe("an endpoint", () => {
 
   test("may be written with the end of its address", async () => {
     const server = await embeddingsServer();
-    await embedderAt({ ...server, url: `${server.url}/embeddings` }).embedQueries(["x"]);
-    await embedderAt({ ...server, url: `${server.url}/` }).embedQueries(["x"]);
+    await createEmbedder({ ...server, url: `${server.url}/embeddings` }).embedQueries(["x"]);
+    await createEmbedder({ ...server, url: `${server.url}/` }).embedQueries(["x"]);
     expect(server.requests).toHaveLength(2);
   });
 
   test("is sent nothing where its key is not there", async () => {
     const server = await embeddingsServer();
-    const embedder = embedderAt(server, { apiKeyEnv: "NO_KEY" });
+    const embedder = createEmbedder(server, { apiKeyEnv: "NO_KEY" });
     await expect(embedder.embedQueries(["x"])).rejects.toThrow("the variable NO_KEY is not set");
     expect(server.requests).toEqual([]);
   });
@@ -67,7 +71,7 @@ describe("an endpoint", () => {
   ])("is asked again when it %s", async (_what, faults) => {
     const server = await embeddingsServer();
     server.faults.push(...faults);
-    expect(await embedderAt(server).embedQueries(["a file"])).toHaveLength(1);
+    expect(await createEmbedder(server).embedQueries(["a file"])).toHaveLength(1);
     expect(server.requests).toHaveLength(faults.length + 1);
   });
 
@@ -75,35 +79,35 @@ describe("an endpoint", () => {
     const server = await embeddingsServer();
     server.faults.push(status(429, { "retry-after": "1" }));
     const began = performance.now();
-    await embedderAt(server).embedQueries(["a file"]);
+    await createEmbedder(server).embedQueries(["a file"]);
     expect(performance.now() - began).toBeGreaterThan(950);
   });
 
   test("is not waited for where it wants hours", async () => {
     const server = await embeddingsServer();
     server.faults.push(status(429, { "retry-after": "7200" }));
-    await expect(embedderAt(server).embedQueries(["a file"])).rejects.toThrow("it was asked too often");
+    await expect(createEmbedder(server).embedQueries(["a file"])).rejects.toThrow("too many requests");
     expect(server.requests).toHaveLength(1);
   });
 
-  test("is given up after four attempts", async () => {
+  test("is abandoned after four attempts", async () => {
     const server = await embeddingsServer();
     server.faults.push(...Array.from({ length: 9 }, () => status(500, { "retry-after": "0" })));
-    await expect(embedderAt(server).embedQueries(["a file"])).rejects.toThrow("HTTP 500");
+    await expect(createEmbedder(server).embedQueries(["a file"])).rejects.toThrow("HTTP 500");
     expect(server.requests).toHaveLength(4);
   });
 
   test.each([400, 401, 404])("is not asked again after HTTP %i", async (code) => {
     const server = await embeddingsServer();
     server.faults.push(status(code));
-    await expect(embedderAt(server).embedQueries(["a file"])).rejects.toThrow(`HTTP ${code}`);
+    await expect(createEmbedder(server).embedQueries(["a file"])).rejects.toThrow(`HTTP ${code}`);
     expect(server.requests).toHaveLength(1);
   });
 
   test("is not waited for longer than it may take", async () => {
     const server = await embeddingsServer();
     server.faults.push(...Array.from({ length: 4 }, (): Fault => () => {}));
-    const embedder = embedderAt(server, { timeoutMs: 50 });
+    const embedder = createEmbedder(server, { timeoutMs: 50 });
     await expect(embedder.embedQueries(["a file"], AbortSignal.timeout(300))).rejects.toThrow();
   });
 
@@ -129,23 +133,23 @@ describe("an endpoint", () => {
   ])("is not believed when it answers with %s", async (_what, body, reason) => {
     const server = await embeddingsServer();
     server.faults.push(answered(body));
-    await expect(embedderAt(server).embedQueries(["a file"])).rejects.toThrow(reason);
+    await expect(createEmbedder(server).embedQueries(["a file"])).rejects.toThrow(reason);
   });
 
   test("is not believed when its vectors have another length than before, or than was asked for", async () => {
     const server = await embeddingsServer();
-    const embedder = embedderAt(server);
+    const embedder = createEmbedder(server);
     await embedder.embedQueries(["a file"]);
     server.faults.push(answered(vectors([1, 2, 3])));
     await expect(embedder.embedQueries(["a file"])).rejects.toThrow("a vector of 3 numbers in place of 64");
-    const choosy = embedderAt(server, { dimensions: 32 });
+    const choosy = createEmbedder(server, { dimensions: 32 });
     await expect(choosy.embedQueries(["a file"])).rejects.toThrow("a vector of 64 numbers in place of 32");
   });
 
   test("may leave out the places, and vectors may have any length", async () => {
     const server = await embeddingsServer();
     server.faults.push(answered(JSON.stringify({ data: [{ embedding: [3, 4] }, { embedding: [0, 2] }] })));
-    const [first, second] = await embedderAt(server).embedQueries(["a", "b"]);
+    const [first, second] = await createEmbedder(server).embedQueries(["a", "b"]);
     expect([...(first ?? [])].map((value) => value.toFixed(2))).toEqual(["0.60", "0.80"]);
     expect(second).toEqual(Float32Array.from([0, 1]));
   });
@@ -157,7 +161,7 @@ describe("an endpoint", () => {
   ])("keeps its key to itself after %s", async (_what, fault) => {
     const server = await embeddingsServer();
     server.faults.push(fault);
-    const embedder = embedderAt(server, { apiKeyEnv: "KEY" });
+    const embedder = createEmbedder(server, { apiKeyEnv: "KEY" });
     const error = await Promise.resolve(embedder.embedQueries(["x"])).then(
       () => undefined,
       (thrown: GatewayError) => thrown,

@@ -18,7 +18,7 @@ const read = (path: string): unknown => JSON.parse(readFileSync(new URL(path, im
 const examples = read("../../../playground/train/examples.json") as { queries: string[]; tools: Tool[] };
 const golden = read("../../fixtures/toolvec.json") as { queries: string[]; tools: string[] };
 
-const vectorOf = (text: string): Float32Array =>
+const createVector = (text: string): Float32Array =>
   new Float32Array(Uint8Array.from(Buffer.from(text, "base64")).buffer);
 const cosine = (a: Float32Array, b: Float32Array): number =>
   a.reduce((sum, value, index) => sum + value * (b[index] ?? Number.NaN), 0);
@@ -29,7 +29,7 @@ describe("the weights that come with toolpipe", () => {
   test.each(examples.queries.map((text, index) => [text, golden.queries[index] ?? ""]))(
     "give %j the vector that the training gives it",
     (text, vector) => {
-      const expected = vectorOf(vector);
+      const expected = createVector(vector);
       const isNothing = expected.every((value) => value === 0);
       if (isNothing) expect(model.query(text)).toEqual(expected);
       else expect(cosine(model.query(text), expected)).toBeGreaterThan(0.999);
@@ -39,7 +39,7 @@ describe("the weights that come with toolpipe", () => {
   test.each(examples.tools.map((each, index) => [each.name, each, golden.tools[index] ?? ""] as const))(
     "give the tool %j the vector that the training gives it",
     (_name, each, vector) => {
-      expect(cosine(model.tool(each), vectorOf(vector))).toBeGreaterThan(0.999);
+      expect(cosine(model.tool(each), createVector(vector))).toBeGreaterThan(0.999);
     },
   );
 
@@ -73,7 +73,7 @@ describe("the weights that come with toolpipe", () => {
     );
   });
 
-  test("do not mind how long, odd or foreign a text is", () => {
+  test("accept strings of any length and script", () => {
     const unit = fc.constantFrom<"binary" | "grapheme">("binary", "grapheme");
     const text = unit.chain((kind) => fc.string({ unit: kind, maxLength: 300 }));
     fc.assert(
@@ -102,7 +102,7 @@ describe("weights that cannot be used", () => {
     await writeFile(file, change(await readFile(weightFile)));
     return pathToFileURL(file);
   };
-  const warningsOf = (file: URL): readonly GatewayError[] => {
+  const collectWarnings = (file: URL): readonly GatewayError[] => {
     const warnings: GatewayError[] = [];
     const ranker = embeddingRanker({
       embedder: staticEmbedder(file),
@@ -116,7 +116,7 @@ describe("weights that cannot be used", () => {
   };
 
   test("a missing file is told of once, and nothing is found", async () => {
-    const warnings = warningsOf(pathToFileURL(join(await temporaryFolder(), "none.bin")));
+    const warnings = collectWarnings(pathToFileURL(join(await temporaryFolder(), "none.bin")));
     expect(warnings.map(({ code, message }) => [code, message])).toEqual([
       [
         "EMBEDDER_UNAVAILABLE",
@@ -132,7 +132,7 @@ describe("weights that cannot be used", () => {
     ["of another version", (bytes) => Buffer.from(bytes.with(7, 0x39))],
     ["empty", () => Buffer.alloc(0)],
   ])("a file that is %s is told of once, and nothing is found", async (_what, change) => {
-    const [warning, ...more] = warningsOf(await broken(change));
+    const [warning, ...more] = collectWarnings(await broken(change));
     expect(warning?.message).toBe(
       'The embedder "static" cannot be used: its weight file is damaged. Search goes on without it.',
     );

@@ -36,7 +36,7 @@ testEmbedder("transformers.js", async () => {
 });
 
 describe("transformers.js", () => {
-  test("says how to install it where it is not there", async () => {
+  test("reports how to install it where it is not there", async () => {
     const embedder = transformersEmbedder(
       { type: "transformers", model: "letters" },
       await temporaryFolder(),
@@ -44,14 +44,14 @@ describe("transformers.js", () => {
     await expect(embedder.embedQueries(["x"])).rejects.toThrow('Run "npm install @huggingface/transformers"');
   });
 
-  test("says that a model cannot be loaded, without words that are not ours", async () => {
+  test("reports that a model cannot be loaded, without words that are not ours", async () => {
     const embedder = transformersEmbedder({ type: "transformers", model: "other" }, await installed(standIn));
     await expect(embedder.embedQueries(["x"])).rejects.toThrow(
       'The embedder "transformers other" cannot be used: transformers.js could not load the model. Search goes on without it.',
     );
   });
 
-  test("says that the package cannot be loaded", async () => {
+  test("reports that the package cannot be loaded", async () => {
     const folder = await installed("throw new Error('no native code here')");
     const embedder = transformersEmbedder({ type: "transformers", model: "letters" }, folder);
     await expect(embedder.embedQueries(["x"])).rejects.toThrow("could not be loaded");

@@ -17,7 +17,7 @@ testRanker("embedding", embeddingRanker, { byMeaning: true });
 const tools: readonly Tool[] = [
   tool("files:read_file", "Reads a file."),
   tool("files:make_folder", "Creates a directory."),
-  tool("mail:send_mail", "Sends an e-mail to somebody."),
+  tool("mail:send_mail", "Sends an e-mail to a person."),
   tool("weather:forecast", "Gets the weather forecast of a city."),
 ];
 
@@ -42,19 +42,19 @@ function slow(): { embedder: Embedder; release: () => void; asked: () => number 
   return { embedder, release, asked: () => asked };
 }
 
-const idsOf = (asked: QueryScores, count = 10): readonly string[] =>
+const listIds = (asked: QueryScores, count = 10): readonly string[] =>
   asked.best(count).map((each) => each.tool.id);
 
 describe("the scorer of meaning", () => {
-  test("finds tools that share no word with the query", async () => {
+  test("finds tools that have no word of the query", async () => {
     const scorer = embeddingScorer();
     for (const each of tools)
       scorer.update(
         each.server,
         tools.filter(({ server }) => server === each.server),
       );
-    expect(idsOf(await scorer.query("will it rain tomorrow"))[0]).toBe("weather:forecast");
-    expect(idsOf(await scorer.query("write a message to my boss"))[0]).toBe("mail:send_mail");
+    expect(listIds(await scorer.query("will it rain tomorrow"))[0]).toBe("weather:forecast");
+    expect(listIds(await scorer.query("write a message to my boss"))[0]).toBe("mail:send_mail");
   });
 
   test("scores each tool as it ranks it, and a tool that it does not know 0", async () => {
@@ -127,8 +127,8 @@ describe("an embedder that takes its time", () => {
     scorer.update("files", tools.slice(0, 2));
     scorer.update("files", tools.slice(1, 2));
     release();
-    await vi.waitFor(async () => expect(idsOf(await scorer.query("read a file"))).not.toEqual([]));
-    expect(idsOf(await scorer.query("read a file"))).not.toContain("files:read_file");
+    await vi.waitFor(async () => expect(listIds(await scorer.query("read a file"))).not.toEqual([]));
+    expect(listIds(await scorer.query("read a file"))).not.toContain("files:read_file");
   });
 });
 
@@ -181,26 +181,26 @@ describe("an endpoint as embedder", () => {
     expect(warnings).toHaveLength(1);
   });
 
-  test("that is broken for a query leaves the search without it, and says so", async () => {
+  test("that is broken for a query leaves the search without it, and is reported", async () => {
     const { server, warnings, embedder, onTrouble } = await made();
     const scorer = embeddingScorer({ embedder, onTrouble });
     scorer.update("files", tools.slice(0, 2));
-    await vi.waitFor(async () => expect(idsOf(await scorer.query("a file"))).not.toEqual([]));
+    await vi.waitFor(async () => expect(listIds(await scorer.query("a file"))).not.toEqual([]));
     server.faults.push((response) => void response.end("{"));
     const asked = await scorer.query("another file");
     expect([asked.best(10), asked.score(tools[0] as Tool), warnings.length]).toEqual([[], 0, 1]);
     expect(asked.features(tools[0] as Tool)).toEqual({ cosine: 0 });
-    // What was asked before is still known.
-    expect(idsOf(await scorer.query("a file"))).not.toEqual([]);
+    // The vector of an earlier query is still cached.
+    expect(listIds(await scorer.query("a file"))).not.toEqual([]);
   });
 
   test("that changes the length of its vectors is not believed", async () => {
     const { server, warnings, embedder, onTrouble } = await made();
     const scorer = embeddingScorer({ embedder, onTrouble });
     scorer.update("files", tools.slice(0, 2));
-    await vi.waitFor(async () => expect(idsOf(await scorer.query("a file"))).not.toEqual([]));
+    await vi.waitFor(async () => expect(listIds(await scorer.query("a file"))).not.toEqual([]));
     server.change = (data) => data.map((each) => ({ ...each, embedding: [1, 2, 3] }));
-    expect(idsOf(await scorer.query("another file"))).toEqual([]);
+    expect(listIds(await scorer.query("another file"))).toEqual([]);
     expect(warnings[0]?.message).toContain("a vector of 3 numbers in place of 64");
   });
 

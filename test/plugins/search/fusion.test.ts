@@ -1,12 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { GatewayError, Tool } from "../../../core/mod.ts";
-import type { Embedder } from "../../../core/services/search.ts";
+import type { Embedder, Hit, Ranker, RankOptions } from "../../../core/services/search.ts";
 import { readLabelledSet } from "../../../playground/labelled/labelled-set.ts";
 import { staticEmbedder } from "../../../plugins/search/embedding/static.ts";
 import { splitClauses } from "../../../plugins/search/fusion/candidates.ts";
 import { type FusionParts, fusionRanker, fusionReader } from "../../../plugins/search/fusion/ranker.ts";
-import type { Hit, Ranker, RankOptions } from "../../../plugins/search/mod.ts";
 import { makeTools } from "../../bench/_search-tools.ts";
 import { take, testRanker, tool } from "../../contracts/ranker.ts";
 
@@ -24,14 +23,14 @@ function filled(parts: FusionParts = {}, list: readonly Tool[] = tools): Ranker 
 const ranker = filled();
 const open = filled({ gate: 0 });
 
-async function hitsOf(of: Ranker, query: string, options: RankOptions = {}): Promise<readonly Hit[]> {
+async function rankTools(of: Ranker, query: string, options: RankOptions = {}): Promise<readonly Hit[]> {
   return (await of.rank(query, options)).hits;
 }
 async function ids(of: Ranker, query: string, options: RankOptions = {}): Promise<string[]> {
-  return (await hitsOf(of, query, options)).map((hit) => hit.tool.id);
+  return (await rankTools(of, query, options)).map((hit) => hit.tool.id);
 }
 
-/** Queries as people ask them, alone and several at a time, and what nobody would ask. */
+/** Queries as people ask them, alone and several at a time, and nonsense. */
 const words = [...new Set(queries.flatMap(({ query }) => query.split(/\s+/)))];
 const asked = fc.constantFrom(...queries.map(({ query }) => query), ...nothing.map(({ query }) => query));
 const several = fc
@@ -50,7 +49,7 @@ describe("a fused ranking", () => {
     await fc.assert(
       fc.asyncProperty(query, async (text) => {
         for (const of of [ranker, open]) {
-          const relevances = (await hitsOf(of, text, { limit: 60 })).map(({ relevance }) => relevance);
+          const relevances = (await rankTools(of, text, { limit: 60 })).map(({ relevance }) => relevance);
           for (const relevance of relevances) expect(relevance > 0 && relevance <= 1).toBe(true);
           expect(relevances).toEqual(relevances.toSorted((a, b) => b - a));
         }
@@ -79,8 +78,8 @@ describe("a fused ranking", () => {
   test("is cut by the limit, and not changed by it", async () => {
     await fc.assert(
       fc.asyncProperty(query, fc.integer({ min: 0, max: 30 }), async (text, limit) => {
-        const all = await hitsOf(ranker, text, { limit: 60 });
-        expect(await hitsOf(ranker, text, { limit })).toEqual(all.slice(0, limit));
+        const all = await rankTools(ranker, text, { limit: 60 });
+        expect(await rankTools(ranker, text, { limit })).toEqual(all.slice(0, limit));
       }),
     );
   });
@@ -88,7 +87,7 @@ describe("a fused ranking", () => {
   test("keeps its order and relevance where it is narrowed to a server", async () => {
     await fc.assert(
       fc.asyncProperty(query, fc.constantFrom(...servers), async (text, server) => {
-        const all = await hitsOf(open, text, { limit: 1_000 });
+        const all = await rankTools(open, text, { limit: 1_000 });
         const there = await ids(open, text, { server, limit: 1_000 });
         const before = all.map((hit) => hit.tool.id).filter((id) => id.startsWith(`${server}:`));
         expect(there.filter((id) => before.includes(id))).toEqual(before);
@@ -108,9 +107,9 @@ describe("a fused ranking", () => {
     for (const each of tools) {
       const alike = tools.filter(({ name }) => name === each.name).map(({ id }) => id);
       for (const of of rankers) {
-        const [first] = await hitsOf(of, each.id);
+        const [first] = await rankTools(of, each.id);
         expect([each.id, first?.tool.id, first?.relevance]).toEqual([each.id, each.id, 1]);
-        const [byName] = await hitsOf(of, each.name);
+        const [byName] = await rankTools(of, each.name);
         expect(alike).toContain(byName?.tool.id);
         expect(byName?.relevance).toBe(1);
       }
@@ -144,7 +143,7 @@ describe("a fused ranking", () => {
       fc.asyncProperty(query, async (text) => {
         const { keyword, embedding, tag } = await reader.query(text);
         const hasScore = [keyword, embedding, tag].some((scorer) => scorer.best(1).length > 0);
-        expect((await hitsOf(open, text)).length > 0).toBe(hasScore && text.trim() !== "");
+        expect((await rankTools(open, text)).length > 0).toBe(hasScore && text.trim() !== "");
       }),
     );
   });
@@ -170,8 +169,8 @@ describe("a fused ranking", () => {
     await fc.assert(
       fc.asyncProperty(query, async (text) => {
         const candidates = await reader.read(text);
-        const hits = await hitsOf(open, text, { limit: 40, explain: true });
-        expect((await hitsOf(open, text, { limit: 40 })).map((hit) => hit.tool)).toEqual(
+        const hits = await rankTools(open, text, { limit: 40, explain: true });
+        expect((await rankTools(open, text, { limit: 40 })).map((hit) => hit.tool)).toEqual(
           hits.map((hit) => hit.tool),
         );
         let last = Number.POSITIVE_INFINITY;
@@ -273,7 +272,7 @@ describe("an embedder that", () => {
     expect(troubles.length).toBeLessThanOrEqual(2);
   });
 
-  test("takes for ever is waited for once, and leaves them at work", async () => {
+  test("takes forever is waited for once, and leaves them at work", async () => {
     let asked = 0;
     const embedder = made({
       embedQueries: () => {

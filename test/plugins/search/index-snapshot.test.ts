@@ -1,14 +1,14 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { createGateway, type Gateway } from "../../../core/mod.ts";
+import type { Gateway } from "../../../core/mod.ts";
 import type { Embedder, IndexSnapshot, Ranker } from "../../../core/services/search.ts";
 import { type Cache, cache, createCache, fileStorage } from "../../../plugins/cache/mod.ts";
 import { embeddingScorer } from "../../../plugins/search/embedding/ranker.ts";
 import { staticEmbedder } from "../../../plugins/search/embedding/static.ts";
 import { fusionRanker } from "../../../plugins/search/fusion/ranker.ts";
-import { writeBlocks } from "../../../plugins/search/index-snapshot/format.ts";
-import { createSnapshotStore } from "../../../plugins/search/index-snapshot/store.ts";
+import { createSnapshotStore, writeBlocks } from "../../../plugins/search/index-snapshot.ts";
 import { search } from "../../../plugins/search/mod.ts";
 import { tool } from "../../contracts/ranker.ts";
+import { openGateway } from "../../support/open-gateway.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const things = [
@@ -32,7 +32,7 @@ const queries = [
   "git",
 ];
 
-/** What a server lists: 72 tools of which no two are alike. */
+/** The listing of a server: 72 tools of which no two are alike. */
 function listing(suffix = ""): { name: string; description: string; inputSchema: { type: string } }[] {
   return things.flatMap((thing) =>
     verbs.map((verb) => ({
@@ -54,8 +54,7 @@ interface Start {
 /** A start of a gateway whose cache is in this folder. */
 async function start(folder: string, servers: Readonly<Record<string, string>>): Promise<Start> {
   const ranker = fusionRanker();
-  const gateway = await createGateway({ plugins: [cache({ folder }), search({ ranker })] });
-  onTestFinished(() => gateway.close());
+  const gateway = await openGateway({ plugins: [cache({ folder }), search({ ranker })] });
   for (const [id, suffix] of Object.entries(servers)) await gateway.catalog.replace({ id }, listing(suffix));
   return {
     gateway,
@@ -97,7 +96,7 @@ describe("an index snapshot", () => {
   test("is another gateway's where the config is another one", async () => {
     const kept = createCache({ storage: fileStorage(await temporaryFolder()), onTrouble: fail });
     const store = createSnapshotStore(kept, "/a.json", 1);
-    store.schedule(snapshotOf(100), 100);
+    store.schedule(createSnapshot(100), 100);
     await store.close();
     expect(await createSnapshotStore(kept, "/a.json").read()).toBeDefined();
     expect(await createSnapshotStore(kept, "/b.json").read()).toBeUndefined();
@@ -158,7 +157,7 @@ describe("the snapshot store", () => {
     onTestFinished(() => void vi.useRealTimers());
     const { cache: kept, writes } = counting();
     const store = createSnapshotStore(kept, "config");
-    for (let round = 0; round < 10; round++) store.schedule(snapshotOf(100), 100);
+    for (let round = 0; round < 10; round++) store.schedule(createSnapshot(100), 100);
     await vi.advanceTimersByTimeAsync(1_999);
     expect(writes()).toBe(0);
     await vi.advanceTimersByTimeAsync(1);
@@ -173,9 +172,9 @@ describe("the snapshot store", () => {
     const broken = (): never => {
       throw new Error("There is nothing to be saved.");
     };
-    store.schedule({ ...snapshotOf(100), save: broken }, 100);
+    store.schedule({ ...createSnapshot(100), save: broken }, 100);
     await store.close();
-    store.schedule(snapshotOf(100), 100);
+    store.schedule(createSnapshot(100), 100);
     await store.close();
     expect(writes()).toBe(1);
   });
@@ -183,13 +182,13 @@ describe("the snapshot store", () => {
   test("does not write for a few tools, for few new ones among many, or what would fill a disk", async () => {
     const { cache: kept, writes } = counting();
     const store = createSnapshotStore(kept, "config", 0);
-    store.schedule(snapshotOf(49), 49);
-    store.schedule(snapshotOf(49), 1_000);
+    store.schedule(createSnapshot(49), 49);
+    store.schedule(createSnapshot(49), 1_000);
     await store.close();
-    store.schedule({ ...snapshotOf(100), save: () => ({ length: 2 ** 28 + 1 }) as Uint8Array }, 100);
+    store.schedule({ ...createSnapshot(100), save: () => ({ length: 2 ** 28 + 1 }) as Uint8Array }, 100);
     await store.close();
     expect(writes()).toBe(0);
-    store.schedule(snapshotOf(50), 1_000);
+    store.schedule(createSnapshot(50), 1_000);
     await store.close();
     expect(writes()).toBe(1);
   });
@@ -249,7 +248,7 @@ describe("a snapshot of vectors", () => {
   });
 });
 
-function snapshotOf(fresh: number): IndexSnapshot {
+function createSnapshot(fresh: number): IndexSnapshot {
   return { fresh, save: () => Uint8Array.of(1), load: () => true };
 }
 
@@ -263,7 +262,7 @@ function counting(): { cache: Cache; writes: () => number } {
 /** Keeps just these bytes, for the config of this owner. */
 async function storeBytes(kept: Cache, owner: string, bytes: Uint8Array): Promise<void> {
   const store = createSnapshotStore(kept, owner, 0);
-  store.schedule({ ...snapshotOf(100), save: () => bytes }, 100);
+  store.schedule({ ...createSnapshot(100), save: () => bytes }, 100);
   await store.close();
 }
 

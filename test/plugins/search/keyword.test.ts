@@ -65,7 +65,7 @@ describe("a tool that the query names comes first,", () => {
   });
 });
 
-describe("what is found by", () => {
+describe("explanations", () => {
   const schema = (properties: object): Tool["inputSchema"] => ({ type: "object", properties });
   const tools: Tool[] = [
     tool("weather:forecast", "Tells how the sky will look."),
@@ -259,7 +259,7 @@ describe("an index", () => {
     }),
   });
   type Change = typeof change extends fc.Arbitrary<infer T> ? T : never;
-  const toolsOf = ({ server, tools }: Change): Tool[] =>
+  const createTools = ({ server, tools }: Change): Tool[] =>
     tools.map(({ name, about, tags, title, parameter }) => ({
       ...tool(`${server}:${name.join("_")}`, about.join(" "), tags),
       title: title.join(" "),
@@ -289,7 +289,7 @@ describe("an index", () => {
         const changed = keywordScorer({}, createKeywordIndex(options));
         const last = new Map<string, Tool[]>();
         for (const each of changes) {
-          last.set(each.server, toolsOf(each));
+          last.set(each.server, createTools(each));
           changed.update(each.server, last.get(each.server) ?? []);
           // Being asked puts it in order, so it must not matter when.
           if (isAsked) changed.query("read files").best(3);
@@ -307,12 +307,12 @@ describe("an index", () => {
     fc.assert(
       fc.property(fc.array(change, { maxLength: 6 }), fc.array(change, { maxLength: 3 }), (before, after) => {
         const saved = createKeywordIndex();
-        for (const each of before) saved.update(each.server, toolsOf(each));
+        for (const each of before) saved.update(each.server, createTools(each));
         const loaded = createKeywordIndex();
         expect(loaded.load(saved.save())).toBe(true);
         const read = createKeywordIndex();
         for (const each of [...before, ...after])
-          for (const index of [loaded, read]) index.update(each.server, toolsOf(each));
+          for (const index of [loaded, read]) index.update(each.server, createTools(each));
         expect(answers(keywordScorer({}, loaded))).toEqual(answers(keywordScorer({}, read)));
       }),
       { numRuns: 60 },

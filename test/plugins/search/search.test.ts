@@ -1,4 +1,4 @@
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import {
   createGateway,
   definePreset,
@@ -7,12 +7,14 @@ import {
   type Preset,
   type Tool,
 } from "../../../core/mod.ts";
-import { type Ranker, search } from "../../../plugins/search/mod.ts";
+import type { Ranker } from "../../../core/services/search.ts";
+import { search } from "../../../plugins/search/mod.ts";
+import { openGateway } from "../../support/open-gateway.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const inputSchema = { type: "object" };
 
-/** A ranker that finds everything, and remembers when it was given tools. */
+/** A ranker that finds everything, and records its updates. */
 function counting(): Ranker & { readonly updates: [string, ...string[]][] } {
   const updates: [string, ...string[]][] = [];
   const tools = new Map<string, readonly Tool[]>();
@@ -103,7 +105,7 @@ test("servers are indexed when it is first asked, and again only where the catal
   await gateway.close();
 });
 
-test("two gateways do not share an index", async () => {
+test("two gateways have separate indexes", async () => {
   const gateways = await Promise.all([
     createGateway({ plugins: [search()] }),
     createGateway({ plugins: [search()] }),
@@ -145,7 +147,7 @@ describe("a driver of a config", () => {
         embedTools: (tools) => tools.map((tool) => vector(tool.name)),
       };
     };`;
-  const open = async (searchOptions: object): Promise<Gateway> => {
+  const openConfig = async (searchOptions: object): Promise<Gateway> => {
     const folder = await temporaryFolder({
       "toolpipe.config.json": JSON.stringify({ plugins: [], options: { search: searchOptions } }),
       "my-ranker.mjs": ranker("mine"),
@@ -158,8 +160,7 @@ describe("a driver of a config", () => {
       preset: "small",
       file: `${folder}/toolpipe.config.json`,
     });
-    const gateway = await createGateway(config);
-    onTestFinished(() => gateway.close());
+    const gateway = await openGateway(config);
     await gateway.catalog.replace({ id: "s" }, [
       { name: "papa", inputSchema },
       { name: "lolo", inputSchema },
@@ -168,18 +169,18 @@ describe("a driver of a config", () => {
   };
 
   test("is a ranker by its path", async () => {
-    const gateway = await open({ ranker: "./my-ranker.mjs" });
+    const gateway = await openConfig({ ranker: "./my-ranker.mjs" });
     expect(await found(gateway, "anything")).toEqual(["s:papa", "s:lolo"]);
   });
 
   test("is a ranker by its path, with options of its own", async () => {
-    const gateway = await open({ ranker: { type: "./my-ranker.mjs", relevance: 0.25 } });
+    const gateway = await openConfig({ ranker: { type: "./my-ranker.mjs", relevance: 0.25 } });
     expect((await gateway.services.search?.("x"))?.hits[0]?.relevance).toBe(0.25);
   });
 
   test("is an embedder by its path, alone or with options", async () => {
     for (const choice of ["./my-embedder.mjs", { type: "./my-embedder.mjs", name: "other" }]) {
-      const gateway = await open({ ranker: "embedding", embedding: { embedder: choice } });
+      const gateway = await openConfig({ ranker: "embedding", embedding: { embedder: choice } });
       expect((await found(gateway, "aaa"))?.[0]).toBe("s:papa");
       expect((await found(gateway, "zzz"))?.[0]).toBe("s:lolo");
     }
@@ -187,13 +188,12 @@ describe("a driver of a config", () => {
 
   test("is one that another plugin registers", async () => {
     const own = counting();
-    const gateway = await createGateway({
+    const gateway = await openGateway({
       plugins: [
         search({ ranker: "counting" }),
         { name: "own", setup: (own_) => own_.register("ranker", "counting", () => own) },
       ],
     });
-    onTestFinished(() => gateway.close());
     await gateway.catalog.replace({ id: "a" }, [{ name: "one", inputSchema }]);
     expect(await found(gateway, "x")).toEqual(["a:one"]);
     expect(own.updates).toEqual([["a", "one"]]);
@@ -204,6 +204,6 @@ describe("a driver of a config", () => {
     [{ ranker: "./missing.mjs" }, /missing\.mjs/],
     [{ embedding: { embedder: "statik" } }, /There is no embedder "statik"; did you mean "static"\?/],
   ])("that is not there ends the start: %j", async (options, message) => {
-    await expect(open(options)).rejects.toThrow(message);
+    await expect(openConfig(options)).rejects.toThrow(message);
   });
 });

@@ -19,7 +19,7 @@ function specified({ name, description = "", tags }: Tool, query: string): numbe
   return score;
 }
 
-async function relevanceOf(one: Tool, query: string): Promise<number | undefined> {
+async function estimateRelevance(one: Tool, query: string): Promise<number | undefined> {
   const ranker = simpleRanker();
   take(ranker, [one]);
   return (await ranker.rank(query)).hits[0]?.relevance;
@@ -36,8 +36,8 @@ test.each([
   ["two tags", tool("s:x", "", ["disk", "clean"]), "clean the disk", 0.6],
   ["a part of a word", tool("s:readfile"), "delete eadf", 0.5],
 ])("%s counts as the specification says", async (_what, one, query, relevance) => {
-  expect(await relevanceOf(one, query)).toBeCloseTo(relevance, 10);
-  expect(await relevanceOf(one, query)).toBeCloseTo(Math.min(1, specified(one, query)), 10);
+  expect(await estimateRelevance(one, query)).toBeCloseTo(relevance, 10);
+  expect(await estimateRelevance(one, query)).toBeCloseTo(Math.min(1, specified(one, query)), 10);
 });
 
 test("tools whose relevance is cut off at 1 are still in the order of the full sum", async () => {

@@ -37,7 +37,7 @@ test.each([
   expect(await found(query)).toEqual(ids);
 });
 
-test("says which tags and servers it was", async () => {
+test("names which tags and servers it was", async () => {
   const ranker = tagRanker();
   take(ranker, tools);
   const { hits } = await ranker.rank("github version control", { explain: true });
@@ -84,14 +84,14 @@ test("changes leave nothing behind: any sequence of them ends as if the last had
     tags: fc.array(tag, { maxLength: 3 }),
   });
   type Change = typeof change extends fc.Arbitrary<infer T> ? T : never;
-  const toolsOf = ({ server, names, tags }: Change): Tool[] =>
+  const createTools = ({ server, names, tags }: Change): Tool[] =>
     names.map((name) => tool(`${server}:${name}`, "", tags));
   fc.assert(
     fc.property(fc.array(change, { maxLength: 8 }), (changes) => {
       const changed = tagRanker();
       const last = new Map<string, Tool[]>();
       for (const each of changes) {
-        last.set(each.server, toolsOf(each));
+        last.set(each.server, createTools(each));
         changed.update(each.server, last.get(each.server) ?? []);
       }
       const fresh = tagRanker();

@@ -7,9 +7,9 @@ import {
   type Preset,
   textResult,
 } from "../../../core/mod.ts";
-import type { Client } from "../../../plugins/serve/mod.ts";
+import type { Client } from "../../../core/services/clients.ts";
 
-/** What a form asks for. */
+/** The schema of a form. */
 export const form: JsonObject = {
   message: "What is your name?",
   requestedSchema: { type: "object", properties: { name: { type: "string" } }, required: ["name"] },
@@ -19,18 +19,18 @@ export const form: JsonObject = {
 export interface Asker {
   readonly plugin: Plugin;
   readonly preset: Preset;
-  /** What was answered, and the errors of what was not. */
+  /** The answers, and the errors of questions without one. */
   readonly heard: (JsonObject | GatewayError)[];
   /** The client of the latest call. */
   client(): Client | undefined;
 }
 
-/** What is asked: by default for a name. */
+/** Asks the client; by default for a name. */
 export type Script = (client: Client, args: JsonObject) => Promise<unknown>;
 
 const askName: Script = (client) => client.ask("elicitation/create", form);
 
-/** Makes a tool that asks whoever calls it. */
+/** Makes a tool that asks its caller. */
 export function asker(script: Script = askName, readOnlyHint = true): Asker {
   const heard: (JsonObject | GatewayError)[] = [];
   let client: Client | undefined;
@@ -41,7 +41,7 @@ export function asker(script: Script = askName, readOnlyHint = true): Asker {
       annotations: { readOnlyHint },
       async run(args, { gateway, call }) {
         client = gateway.services.clients?.get(call);
-        if (!client) return textResult("nobody");
+        if (!client) return textResult("no client");
         try {
           const answer = await script(client, args);
           heard.push(answer as JsonObject);
@@ -62,6 +62,6 @@ export function asker(script: Script = askName, readOnlyHint = true): Asker {
 }
 
 /** The codes of the errors that were heard. */
-export function codesOf({ heard }: Asker): unknown[] {
+export function listCodes({ heard }: Asker): unknown[] {
   return heard.map((one) => (GatewayError.is(one) ? one.code : "answered"));
 }

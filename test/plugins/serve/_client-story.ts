@@ -15,7 +15,7 @@ export interface Way {
   modern(): ModernTransport;
 }
 
-/** What all clients can do, for a story that all can tell. */
+/** The operations that all clients have. */
 export interface Teller {
   tools(): Promise<string[]>;
   call(

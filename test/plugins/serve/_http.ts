@@ -10,14 +10,14 @@ import {
 } from "../../../core/mod.ts";
 import { type HttpServer, type HttpServerOptions, serveHttp } from "../../../plugins/serve/mod.ts";
 
-/** What a modern request says of itself. */
+/** The metadata of a modern request. */
 export const modernMeta = {
   "io.modelcontextprotocol/protocolVersion": "2026-07-28",
   "io.modelcontextprotocol/clientCapabilities": {},
 } as const;
 
 /** Serves a config until the test is over. */
-export async function served(
+export async function serveGateway(
   config: Partial<LoadedConfig> = {},
   options: HttpServerOptions = {},
 ): Promise<HttpServer> {
@@ -55,7 +55,7 @@ export function waiting(): { readonly tool: MetaTool; started: number; cancelled
   return seen;
 }
 
-/** What a request can have, beside its message. */
+/** Options of a request, beside its message. */
 export interface Sending {
   readonly headers?: Record<string, string>;
   readonly signal?: AbortSignal;
@@ -105,7 +105,7 @@ export function modernHeaders(method: string, name?: unknown): Record<string, st
 }
 
 /** The messages of a reply, as they come. */
-export async function* messagesOf(response: Response): AsyncGenerator<JsonObject> {
+export async function* streamMessages(response: Response): AsyncGenerator<JsonObject> {
   if (!response.headers.get("content-type")?.startsWith("text/event-stream")) {
     for (const message of [await response.json()].flat()) yield message as JsonObject;
     return;
@@ -123,15 +123,15 @@ export async function* messagesOf(response: Response): AsyncGenerator<JsonObject
 }
 
 /** All messages of a reply. */
-export async function allOf(response: Response): Promise<JsonObject[]> {
+export async function readMessages(response: Response): Promise<JsonObject[]> {
   const messages: JsonObject[] = [];
-  for await (const message of messagesOf(response)) messages.push(message);
+  for await (const message of streamMessages(response)) messages.push(message);
   return messages;
 }
 
 /** The one message of a reply. */
-export async function answerOf(response: Response | Promise<Response>): Promise<JsonObject> {
-  const [answer, ...more] = await allOf(await response);
+export async function readAnswer(response: Response | Promise<Response>): Promise<JsonObject> {
+  const [answer, ...more] = await readMessages(await response);
   if (!answer || more.length > 0) throw new Error("One message was expected.");
   return answer;
 }

@@ -9,7 +9,7 @@ export const people: AuthOptions = {
 /** Lets only them in. */
 export const onlyPeople: ReturnType<typeof auth> = auth(people);
 
-/** What a request of somebody has in its headers. */
+/** Headers of a request of a user. */
 export function by(actor: string): { headers: Record<string, string> } {
   return { headers: { authorization: `Bearer tp_${actor}` } };
 }

@@ -7,7 +7,7 @@ import { type StdioOptions, type StdioServer, serveStdio } from "../../../plugin
 export interface StdioClient {
   readonly server: StdioServer;
   readonly messages: readonly JsonObject[];
-  /** What it writes to. */
+  /** The stream it writes to. */
   readonly input: PassThrough;
   write(text: string | Uint8Array): void;
   find(fits: (message: JsonObject) => boolean): Promise<JsonObject>;

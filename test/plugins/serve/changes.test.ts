@@ -5,20 +5,20 @@ import type { Resources } from "../../../plugins/serve/providers.ts";
 import { until } from "./_http.ts";
 
 /** Resources of which only the watching counts. */
-function place(fails = false): { resources: Resources; tell: (uri: string) => void; watchers: number } {
+function place(fails = false): { resources: Resources; tell: (uri: string) => void; subscribers: number } {
   const listeners = new Set<(uri: string) => void>();
   const seen = {
-    watchers: 0,
+    subscribers: 0,
     tell: (uri: string) => {
       for (const listener of listeners) listener(uri);
     },
     resources: {
       async watch(_uri: string, { onUpdate }: { onUpdate: (uri: string) => void }) {
         if (fails) throw new GatewayError("INTERNAL", "No.");
-        seen.watchers++;
+        seen.subscribers++;
         listeners.add(onUpdate);
         return () => {
-          seen.watchers--;
+          seen.subscribers--;
           listeners.delete(onUpdate);
         };
       },
@@ -40,7 +40,7 @@ describe("what several clients watch", () => {
       watching.watch("a:b", { onUpdate }),
       watching.watch("a:b", { onUpdate }),
     ]);
-    expect(at.watchers).toBe(1);
+    expect(at.subscribers).toBe(1);
     at.tell("a:b/c");
     expect(heard).toEqual(["a:b/c", "a:b/c"]);
     one();
@@ -48,9 +48,9 @@ describe("what several clients watch", () => {
     at.tell("a:b");
     expect(heard).toHaveLength(3);
     two();
-    await until(() => at.watchers === 0);
+    await until(() => at.subscribers === 0);
     await watching.watch("a:b", { onUpdate });
-    expect(at.watchers).toBe(1);
+    expect(at.subscribers).toBe(1);
   });
 
   test("is not mixed with what others may see of it", async () => {
@@ -61,7 +61,7 @@ describe("what several clients watch", () => {
     );
     for (const id of ["ada", "eve"])
       await watching.watch("a:b", { actor: { id, scopes: [] }, onUpdate: () => {} });
-    expect(at.watchers).toBe(2);
+    expect(at.subscribers).toBe(2);
   });
 
   test("is not kept where it could not be begun", async () => {
@@ -73,7 +73,7 @@ describe("what several clients watch", () => {
     await expect(watching.watch("a:b", { onUpdate: () => {} })).rejects.toThrow("No.");
     at = place();
     await watching.watch("a:b", { onUpdate: () => {} });
-    expect(at.watchers).toBe(1);
+    expect(at.subscribers).toBe(1);
   });
 
   test("is watched again in the next gateway that has it, though one in between could not", async () => {
@@ -91,10 +91,10 @@ describe("what several clients watch", () => {
       await new Promise((resolve) => setTimeout(resolve, 1));
     }
     expect(errors).toEqual(["No."]);
-    expect(first.watchers).toBe(0);
+    expect(first.subscribers).toBe(0);
     last.tell("a:b");
     expect(heard).toEqual(["a:b"]);
     stop();
-    await until(() => last.watchers === 0);
+    await until(() => last.subscribers === 0);
   });
 });

@@ -38,7 +38,7 @@ test.each(tellers)(
   60_000,
 );
 
-test("a person is asked by way of a client of either protocol before something is deleted", async () => {
+test("a user is asked by way of a client of either protocol before something is deleted", async () => {
   const server = join(root, "node_modules/@modelcontextprotocol/server-memory/dist/index.js");
   const home = await temporaryFolder({});
   const config = {
@@ -55,7 +55,7 @@ test("a person is asked by way of a client of either protocol before something i
   const started = { ...command(home), stderr: "ignore" as const };
   const remove = {
     name: "gateway.execute",
-    arguments: { tool_id: "memory:delete_entities", params: { entityNames: ["nobody"] } },
+    arguments: { tool_id: "memory:delete_entities", params: { entityNames: ["unknown"] } },
   };
   const answers = [{ action: "decline" }, { action: "accept", content: { confirm: true } }];
   const info = { name: "asking", version: "1.0.0" };

@@ -1,11 +1,12 @@
 import fc from "fast-check";
-import { describe, expect, onTestFinished, test } from "vitest";
-import { createGateway, definePreset, type JsonObject, localTools } from "../../../core/mod.ts";
+import { describe, expect, test } from "vitest";
+import { definePreset, type JsonObject, localTools } from "../../../core/mod.ts";
 import { demo } from "../../../plugins/demo.ts";
-import { errorOf } from "../../support/failure.ts";
+import { getError } from "../../support/failure.ts";
+import { openGateway } from "../../support/open-gateway.ts";
 import { connected } from "../mcp/_stdio.ts";
 import { faulty } from "../upstreams/_fixtures.ts";
-import { answerOf, ask, send, served } from "./_http.ts";
+import { ask, readAnswer, send, serveGateway } from "./_http.ts";
 import { connectStdio } from "./_stdio.ts";
 
 const DEPTH = 100_000;
@@ -35,12 +36,11 @@ const shapes = fc.array(fc.boolean(), { minLength: 1, maxLength: 5 });
 
 describe("fault 10: arguments nested without an end", () => {
   test("are refused before anything walks them, whatever their shape and however deep", async () => {
-    const gateway = await createGateway({ plugins: [demo()] });
-    onTestFinished(() => gateway.close());
+    const gateway = await openGateway({ plugins: [demo()] });
     await fc.assert(
       fc.asyncProperty(shapes, fc.integer({ min: 65, max: DEPTH }), async (kinds, depth) => {
         const call = await gateway.run({ tool: "demo:add", args: { a: nestedValue(depth, kinds) } });
-        expect(errorOf(call).code).toBe("ARGUMENTS_TOO_DEEP");
+        expect(getError(call).code).toBe("ARGUMENTS_TOO_DEEP");
       }),
       { numRuns: 20 },
     );
@@ -63,11 +63,11 @@ describe("fault 10: arguments nested without an end", () => {
   });
 
   test("are refused over HTTP before they are parsed, with their id", async () => {
-    const { url } = await served();
+    const { url } = await serveGateway();
     const body = `{"jsonrpc":"2.0","id":"deep","method":"tools/call","params":{"name":"now","arguments":${nested(DEPTH)}}}`;
     const response = await send(url, body);
     expect(response.status).toBe(400);
-    expect(await answerOf(response)).toMatchObject({
+    expect(await readAnswer(response)).toMatchObject({
       id: "deep",
       error: { code: -32600, message: expect.stringContaining("nested too deeply") },
     });
@@ -104,10 +104,10 @@ describe("fault 10: a result nested without an end", () => {
       ]);
       const config = { preset: definePreset({ name: "all", plugins: [own] }) };
       const client = await connectStdio(config);
-      const { url } = await served(config);
+      const { url } = await serveGateway(config);
       for (const asked of [
         (name: string): Promise<JsonObject> => client.request("tools/call", { name }),
-        (name: string): Promise<JsonObject> => answerOf(ask(url, "tools/call", { name })),
+        (name: string): Promise<JsonObject> => readAnswer(ask(url, "tools/call", { name })),
       ]) {
         for (const name of ["structured", "block"]) {
           expect(ways).toContain(Object.keys(await asked(name)).at(-1));

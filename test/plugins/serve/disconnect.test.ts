@@ -11,7 +11,7 @@ import {
   textResult,
 } from "../../../core/mod.ts";
 import { audit, type MemorySink, memorySink } from "../../../plugins/audit/mod.ts";
-import { ask, askModern, send, served, until } from "./_http.ts";
+import { ask, askModern, send, serveGateway, until } from "./_http.ts";
 import { connectStdio } from "./_stdio.ts";
 
 /** A server whose one tool answers when it is told to, as a real one that has begun to do something. */
@@ -54,7 +54,7 @@ function config(plugin: Plugin, tools: readonly MetaTool[]) {
   return { preset: definePreset({ name: "own", plugins: [audit({ sink }), plugin], tools }), sink };
 }
 
-/** What is recorded of calls that are over. */
+/** Audit records of finished calls. */
 function over({ records }: MemorySink): MemorySink["records"] {
   return records.filter(({ event }) => event === "outcome");
 }
@@ -80,7 +80,7 @@ describe.each([
     ] as const)("of a tool that only reads, %s, has it cancelled", async (_how, name, tools) => {
       const { plugin, calls } = press({ readOnlyHint: true });
       const { sink, ...given } = config(plugin, tools);
-      const { url } = await served(given);
+      const { url } = await serveGateway(given);
       const gone = new AbortController();
       const response = asking(url, "tools/call", { name }, { signal: gone.signal });
       await until(() => calls.length === 1);
@@ -100,7 +100,7 @@ describe.each([
         ] as const) {
           const { plugin, calls, answer } = press(hints);
           const { sink, ...given } = config(plugin, tools);
-          const { url } = await served(given);
+          const { url } = await serveGateway(given);
           const gone = new AbortController();
           const response = asking(url, "tools/call", { name }, { signal: gone.signal });
           await until(() => calls.length === 1);
@@ -121,7 +121,7 @@ describe.each([
     test("has it recorded as cancelled where the gateway closes before it ends", async () => {
       const { plugin, calls } = press({});
       const { sink, ...given } = config(plugin, []);
-      const server = await served(given);
+      const server = await serveGateway(given);
       const gone = new AbortController();
       const response = asking(server.url, "tools/call", { name: "print" }, { signal: gone.signal });
       await until(() => calls.length === 1);
@@ -156,7 +156,7 @@ describe("fault 44: a client that takes its request back", () => {
   test("does so over HTTP too, by its session", async () => {
     const { plugin, calls } = press({});
     const { sink, ...given } = config(plugin, []);
-    const { url } = await served(given);
+    const { url } = await serveGateway(given);
     const headers = { "mcp-session-id": "mine" };
     const response = ask(url, "tools/call", { name: "print" }, { headers });
     await until(() => calls.length === 1);
@@ -170,7 +170,7 @@ describe("fault 44: a client that takes its request back", () => {
 test("only so many calls go on without their clients; what is beyond is cancelled", async () => {
   const { plugin, calls } = press({});
   const { sink, ...given } = config(plugin, []);
-  const { url } = await served(given);
+  const { url } = await serveGateway(given);
   const gone = new AbortController();
   const all = Array.from({ length: 105 }, () =>
     ask(url, "tools/call", { name: "print" } satisfies JsonObject, { signal: gone.signal }).catch(() => {}),

@@ -43,14 +43,14 @@ function config(
 ): { config: LoadedConfig; over: () => MemorySink["records"] } {
   const sink = memorySink();
   const all = { audit: { sink }, cache: { enabled: false }, results: { waitMs: 40 }, ...options };
-  // What is recorded of calls that are over.
+  // Audit records of finished calls.
   const over = () => sink.records.filter(({ event }) => event === "outcome");
   return { config: { preset: anygpt, plugins: [plugin], options: all }, over };
 }
 
 const execute = { name: "execute_tool", arguments: { server: "slow", tool: "wait", arguments: {} } };
 
-function contentOf({ result }: JsonObject): JsonObject[] {
+function readContent({ result }: JsonObject): JsonObject[] {
   return (result as { content: JsonObject[] }).content;
 }
 
@@ -62,7 +62,7 @@ describe("a call that outlasts the wait", () => {
     const asked = client.request("tools/call", { ...execute, _meta: { progressToken: "mine" } });
     await until(() => call() !== undefined);
     call().report({ progress: 1, total: 3 });
-    const [text, link] = contentOf(await asked);
+    const [text, link] = readContent(await asked);
     expect(text?.["text"]).toMatch(/^"slow:wait" is still running.*1 of 3/);
     expect(link).toMatchObject({ type: "resource_link" });
     const uri = String(link?.["uri"]);
@@ -95,7 +95,7 @@ describe("a call that outlasts the wait", () => {
     const { plugin } = slow();
     const { config: served } = config(plugin, { timeout: { ms: 120 } });
     const client = await connectStdio(served);
-    const uri = contentOf(await client.request("tools/call", execute))[1]?.["uri"];
+    const uri = readContent(await client.request("tools/call", execute))[1]?.["uri"];
     const args = { server: "toolpipe", tool: "read_result", arguments: { uri } };
     for (;;) {
       const { result } = await client.request("tools/call", { name: "execute_tool", arguments: args });
@@ -128,7 +128,7 @@ describe("a call that outlasts the wait", () => {
 
   test.each([
     ["the wait is switched off", { results: { waitMs: 0 } }, undefined],
-    ["too many are under way so", { results: { waitMs: 20, maxRunning: 0 } }, undefined],
+    ["too many calls are detached", { results: { waitMs: 20, maxRunning: 0 } }, undefined],
     ["its client insists on its own answer", { answers: { pinned: ["slow:wait"] } }, { type: "object" }],
   ])("is waited for where %s", async (_when, options, outputSchema) => {
     const { plugin, call, answer } = slow(outputSchema);

@@ -22,10 +22,10 @@ afterEach(() => {
 /** `toolpipe serve` as a client starts it, with every line it writes. */
 async function start(config: object) {
   const home = await temporaryFolder({ "toolpipe.config.json": JSON.stringify(config) });
-  return startIn(home, ["serve", "--config", join(home, "toolpipe.config.json")]);
+  return startServe(home, ["serve", "--config", join(home, "toolpipe.config.json")]);
 }
 
-async function startIn(home: string, args: readonly string[]) {
+async function startServe(home: string, args: readonly string[]) {
   const file = join(home, "toolpipe.config.json");
   const env = { PATH: process.env["PATH"], HOME: home, TOOLPIPE_HOME: join(home, "own") };
   const child = spawn(process.execPath, [...bin, ...args], { env, cwd: home });
@@ -67,7 +67,7 @@ async function startIn(home: string, args: readonly string[]) {
 const demo = { preset: "passthrough", plugins: ["toolpipe/plugins/demo"] };
 
 describe("toolpipe serve", () => {
-  test("reads its config anew when the file changes, and tells its client", async () => {
+  test("reads its config again when the file changes, and tells its client", async () => {
     const server = await start({ preset: "passthrough" });
     expect((await server.request("tools/list"))["result"]).toEqual({ tools: [] });
     server.send({ method: "notifications/initialized" });
@@ -87,11 +87,11 @@ describe("toolpipe serve", () => {
     const server = await start(demo);
     await server.request("tools/list");
     await writeFile(server.file, '{ "preset": "anygtp" }');
-    const line = await server.until(() => server.errors.find((error) => error.includes("stays as it was")));
+    const line = await server.until(() => server.errors.find((error) => error.includes("stays in use")));
     expect(line).toContain('did you mean "anygpt"?');
     await writeFile(server.file, "{ broken");
     await server.until(() =>
-      server.errors.filter((error) => error.includes("stays as it was")).length > 1 ? true : undefined,
+      server.errors.filter((error) => error.includes("stays in use")).length > 1 ? true : undefined,
     );
     expect(
       (await server.request("tools/call", { name: "add", arguments: { a: 1, b: 2 } }))["result"],
@@ -100,7 +100,7 @@ describe("toolpipe serve", () => {
 
   test("serves over HTTP where it is asked to", async () => {
     const home = await temporaryFolder({ "toolpipe.config.json": JSON.stringify(demo) });
-    const server = await startIn(home, ["serve", "--http", "0"]);
+    const server = await startServe(home, ["serve", "--http", "0"]);
     const line = await server.until(() => server.errors.find((error) => error.includes("http://")));
     const url = /http:\S+/.exec(line)?.[0] ?? "";
     const answer = await fetch(url, {
@@ -121,7 +121,7 @@ describe("toolpipe serve", () => {
   });
 
   test.skipIf(process.platform === "win32").each(["SIGTERM", "SIGINT"] as const)(
-    "fault 45: on %s it finishes what is under way, answers it, and ends well",
+    "fault 45: on %s it finishes pending calls, answers them, and exits with 0",
     async (signal) => {
       const server = await start(demo);
       await server.request("ping");
@@ -139,27 +139,27 @@ describe("toolpipe serve", () => {
     },
   );
 
-  test.skipIf(process.platform === "win32")("reads its config anew on SIGHUP", async () => {
+  test.skipIf(process.platform === "win32")("reads its config again on SIGHUP", async () => {
     const server = await start(demo);
     await server.request("ping");
     server.signal("SIGHUP");
-    await server.until(() => server.errors.find((error) => error.includes("read anew")));
+    await server.until(() => server.errors.find((error) => error.includes("was reloaded")));
     expect((await server.request("ping"))["result"]).toEqual({});
   });
 });
 
 describe("toolpipe, started by a client in a folder with a config", () => {
-  test("does not use the config before a person has approved it as it is", async () => {
+  test("does not use the config before a user has approved it as it is", async () => {
     const home = await temporaryFolder({ "toolpipe.config.json": JSON.stringify(demo) });
-    const before = await startIn(home, []);
+    const before = await startServe(home, []);
     expect(names(await before.request("tools/list"))).toContain("search_tools");
-    expect(before.errors.join()).toContain("nobody has approved it as it is");
+    expect(before.errors.join()).toContain("it is not approved in its current form");
     before.child.stdin.end();
     await before.exit;
 
-    const approving = await startIn(home, ["approve", "--file", "toolpipe.config.json"]);
+    const approving = await startServe(home, ["approve", "--file", "toolpipe.config.json"]);
     expect(await approving.exit).toEqual([0, null]);
-    const after = await startIn(home, []);
+    const after = await startServe(home, []);
     expect(names(await after.request("tools/list"))).toEqual(["add", "word_count", "countdown"]);
     after.child.stdin.end();
     await after.exit;
@@ -168,9 +168,9 @@ describe("toolpipe, started by a client in a folder with a config", () => {
       join(home, "toolpipe.config.json"),
       JSON.stringify({ ...demo, options: { timeout: { ms: 5 } } }),
     );
-    const changed = await startIn(home, ["serve"]);
+    const changed = await startServe(home, ["serve"]);
     expect(names(await changed.request("tools/list"))).toContain("search_tools");
-    const revoking = await startIn(home, ["revoke", "--file", "toolpipe.config.json"]);
+    const revoking = await startServe(home, ["revoke", "--file", "toolpipe.config.json"]);
     expect(await revoking.exit).toEqual([0, null]);
   });
 });

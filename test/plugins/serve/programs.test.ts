@@ -19,14 +19,14 @@ interface Finished {
   readonly stderr: string;
 }
 
-/** What a program made of a call. */
+/** The outcome of a call by a program. */
 interface Answer {
   readonly failed: boolean;
   /** The text of the result, or what the program says of an error. */
   readonly text: string;
 }
 
-/** A client that somebody else wrote, as a person uses it in a terminal. */
+/** A third-party client, as a person uses it in a terminal. */
 interface Program {
   tools(home: string): Promise<string[]>;
   call(home: string, tool: string, args: JsonObject): Promise<Answer>;
@@ -49,11 +49,11 @@ function run(file: string, home: string, args: readonly string[] = []): Promise<
 
 const bin = (name: string): string => join(String(programs), ".bin", name);
 
-function inspector(era: "legacy" | "modern"): Program {
+function inspector(protocol: "legacy" | "modern"): Program {
   const ask = (home: string, ...args: string[]): Promise<Finished> =>
     run(bin("mcp-inspector"), home, [
       ...["--cli", "--config", "clients.json", "--server", "toolpipe"],
-      ...["--format", "json", "--quiet", "--protocol-era", era],
+      ...["--format", "json", "--quiet", "--protocol-era", protocol],
       ...args,
     ]);
   return {
@@ -107,7 +107,7 @@ console.log(JSON.stringify(await callOnce(${JSON.stringify(given)})));`;
 }
 
 /** A home with what a client needs to reach us, with a real server behind us. */
-async function homeWith(transport: "stdio" | "http"): Promise<string> {
+async function createHome(transport: "stdio" | "http"): Promise<string> {
   const config = { mcpServers: { everything: { command: "node", args: [everything, "stdio"] } } };
   const home = await temporaryFolder({ "toolpipe.config.json": JSON.stringify(config) });
   const env = { PATH: String(process.env["PATH"]), HOME: home, TOOLPIPE_HOME: join(home, "own") };
@@ -133,7 +133,7 @@ describe.skipIf(!programs).each<[string, "stdio" | "http", Program]>([
   ["mcporter, Streamable HTTP", "http", mcporter],
 ])("%s (needs Node 24 with mcporter and the MCP Inspector)", (_name, transport, program) => {
   test("lists the five meta-tools, calls each, and reports what fails", async () => {
-    const home = await homeWith(transport);
+    const home = await createHome(transport);
     expect(await program.tools(home)).toEqual([
       "list_mcp_servers",
       "search_tools",

@@ -55,7 +55,7 @@ describe("a legacy client", () => {
     },
   );
 
-  test("that wants a version nobody knows is offered the newest one of its protocol", async () => {
+  test("that wants an unknown version is offered the newest one of its protocol", async () => {
     const client = await connect();
     const { result } = await client.request("initialize", { protocolVersion: "2099-01-01" });
     expect(result).toMatchObject({ protocolVersion: "2025-11-25" });
@@ -116,7 +116,7 @@ describe("a legacy client", () => {
 });
 
 describe("a modern client", () => {
-  test("discovers the server, and every result says what it is and who made it", async () => {
+  test("discovers the server, and every result reports what it is and who made it", async () => {
     const client = await connect({ preset: slow });
     const who = { "io.modelcontextprotocol/serverInfo": { name: "toolpipe", version: expect.any(String) } };
     expect((await client.request("server/discover", { _meta: modern }))["result"]).toEqual({

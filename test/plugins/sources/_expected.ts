@@ -1,10 +1,10 @@
 import type { ServerConfig } from "../../../core/services/sources.ts";
 
-/** What a client's file holds and where the client keeps it. */
+/** The content and the path of a client's file. */
 export interface Importer {
   readonly client: string;
   readonly fixture: string;
-  /** Where on each system; one text if it is the same everywhere. */
+  /** The path on each system; one string if it is equal everywhere. */
   readonly user?: Everywhere | readonly Everywhere[];
   readonly project?: readonly string[];
   readonly servers: Readonly<Record<string, Partial<ServerConfig>>>;

@@ -9,7 +9,7 @@ import { temporaryFolder, writeFiles } from "../../support/temporary-folder.ts";
 export const platforms = ["linux", "darwin", "win32"] as const;
 
 /** A computer of its own in a temporary folder: `home`, `project`, and on Windows `appdata` and `local`. */
-export async function machineWith(
+export async function createMachine(
   files: Readonly<Record<string, string>> = {},
   { platform = "linux", env = {} }: { platform?: NodeJS.Platform; env?: Record<string, string> } = {},
 ): Promise<Machine> {
@@ -38,8 +38,8 @@ export function fixture(name: string): Promise<string> {
   return readFile(new URL(`../../fixtures/clients/${name}`, import.meta.url), "utf8");
 }
 
-/** What the named clients have on a computer; all clients if none is named. */
-export function collectFrom(machine: Machine, ...names: readonly string[]): Promise<Collected> {
+/** Collects the servers of the named clients; of all clients if none is named. */
+export function collectClients(machine: Machine, ...names: readonly string[]): Promise<Collected> {
   return collect(
     clients.filter(({ name }) => names.length === 0 || names.includes(name)),
     machine,

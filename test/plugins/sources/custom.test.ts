@@ -1,14 +1,14 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: variables are texts here until a server is connected
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { fromServerJson } from "../../../plugins/lib/server-entry/server-json.ts";
+import { parseServerJson } from "../../../plugins/lib/server-entry/server-json.ts";
 import { collect } from "../../../plugins/sources/collect.ts";
 import { fileSource, inlineSource } from "../../../plugins/sources/custom.ts";
 import { http, stdio } from "./_expected.ts";
-import { byName, fixture, machineWith, mcpServers } from "./_machine.ts";
+import { byName, createMachine, fixture, mcpServers } from "./_machine.ts";
 
-async function readAs(type: string, text: string, name = "servers.json") {
-  const machine = await machineWith({ [`project/${name}`]: text });
+async function readSource(type: string, text: string, name = "servers.json") {
+  const machine = await createMachine({ [`project/${name}`]: text });
   return collect([fileSource({ type, path: `./${name}` })], machine);
 }
 
@@ -17,9 +17,9 @@ const github = {
   description: "GitHub API integration",
 };
 
-describe("a file that a person names", () => {
+describe("a file that a user names", () => {
   test("may be the specification's own YAML, whose tools only describe", async () => {
-    const collected = await readAs("custom", await fixture("custom.yaml"), "mcp-servers.yaml");
+    const collected = await readSource("custom", await fixture("custom.yaml"), "mcp-servers.yaml");
     expect(byName(collected)).toEqual({ github });
     expect(collected.servers[0]?.origin).toMatchObject({ source: "custom", scope: "config" });
   });
@@ -32,11 +32,11 @@ describe("a file that a person names", () => {
         connection: { type: "stdio", command: "npx", args: ["-y", "@modelcontextprotocol/server-github"] },
       },
     ];
-    expect(byName(await readAs("custom", JSON.stringify({ servers: list })))).toEqual({ github });
+    expect(byName(await readSource("custom", JSON.stringify({ servers: list })))).toEqual({ github });
   });
 
   test("may hold the map that every client has", async () => {
-    const collected = await readAs(
+    const collected = await readSource(
       "custom",
       mcpServers({ a: { command: "a" }, b: { url: "https://b.example" } }),
     );
@@ -49,13 +49,13 @@ describe("a file that a person names", () => {
     ["windsurf", "windsurf.json", ["windsurf-github", "windsurf-figma"]],
     ["codex", "codex.toml", ["codex-context7", "codex-figma", "codex-off"]],
   ] as const)("may be of the client %s, wherever it lies", async ([type, name, servers]) => {
-    const collected = await readAs(type, await fixture(name), `own-${name}`);
+    const collected = await readSource(type, await fixture(name), `own-${name}`);
     expect(collected.servers.map((server) => server.name)).toEqual(servers);
     expect(collected.servers[0]?.origin).toMatchObject({ source: type, scope: "config" });
   });
 
   test("may begin with the home folder", async () => {
-    const machine = await machineWith({ "home/.windsurf/mcp.json": mcpServers({ a: { command: "a" } }) });
+    const machine = await createMachine({ "home/.windsurf/mcp.json": mcpServers({ a: { command: "a" } }) });
     const { files } = await collect(
       [fileSource({ type: "windsurf", path: "~/.windsurf/mcp.json" })],
       machine,
@@ -66,14 +66,14 @@ describe("a file that a person names", () => {
   test("is missing without an error", async () => {
     const { files } = await collect(
       [fileSource({ type: "custom", path: "./none.yaml" })],
-      await machineWith(),
+      await createMachine(),
     );
     expect(files).toMatchObject([{ source: "custom", status: "missing", count: 0 }]);
   });
 
   test("is broken if it holds no servers in any form", async () => {
-    const { files } = await readAs("custom", '{ "server": [] }');
-    expect(files[0]?.reason).toContain('It holds neither "servers" nor "mcpServers"');
+    const { files } = await readSource("custom", '{ "server": [] }');
+    expect(files[0]?.reason).toContain('The file has neither "servers" nor "mcpServers"');
   });
 });
 
@@ -88,14 +88,14 @@ test("servers in the config are those of spec 001 and those of a map", async () 
     ],
     { remote: { url: "https://a.example/mcp" } },
   );
-  const collected = await collect([source], await machineWith());
+  const collected = await collect([source], await createMachine());
   expect(byName(collected)).toEqual({ github, remote: http("https://a.example/mcp") });
   expect(collected.servers[0]?.origin).toEqual({ source: "inline", scope: "config" });
 });
 
 describe("a server.json of the registry", () => {
   test("starts an npm package with npx, at its version, and asks for what it needs", async () => {
-    expect(byName(await readAs("server-json", await fixture("server-npm.json")))).toEqual({
+    expect(byName(await readSource("server-json", await fixture("server-npm.json")))).toEqual({
       "io.github.user/brave-search": {
         ...stdio(
           "npx",
@@ -111,7 +111,7 @@ describe("a server.json of the registry", () => {
   });
 
   test("starts a container with docker, also in the spelling of 2025", async () => {
-    expect(byName(await readAs("custom", await fixture("server-oci-2025.json")))).toEqual({
+    expect(byName(await readSource("custom", await fixture("server-oci-2025.json")))).toEqual({
       "io.github.user/database": {
         ...stdio(
           "docker",
@@ -145,9 +145,9 @@ describe("a server.json of the registry", () => {
         description: "Remote MCP server reachable over streamable HTTP.",
       },
     };
-    expect(byName(await readAs("custom", text))).toEqual(expected);
+    expect(byName(await readSource("custom", text))).toEqual(expected);
     expect(
-      byName(await readAs("server-json", `{ "servers": [${text}], "metadata": { "count": 1 } }`)),
+      byName(await readSource("server-json", `{ "servers": [${text}], "metadata": { "count": 1 } }`)),
     ).toEqual(expected);
   });
 
@@ -173,7 +173,7 @@ describe("a server.json of the registry", () => {
       ["run", "-i", "--rm", "user/weather:1.0"],
     ],
   ] as const)("a package of %s with %j is started by %s", ([registryType, more, command, args]) => {
-    const { entry } = fromServerJson({
+    const { entry } = parseServerJson({
       name: "x",
       packages: [{ registryType, transport: { type: "stdio" }, ...more }],
     });
@@ -201,6 +201,6 @@ describe("a server.json of the registry", () => {
       { packages: [{ registryType: "npm", identifier: "x", environmentVariables: [{}] }] },
     ],
   ] as const)("is refused if it has %s", ([, data]) => {
-    expect(fromServerJson({ name: "x", ...data }).reason).toEqual(expect.any(String));
+    expect(parseServerJson({ name: "x", ...data }).reason).toEqual(expect.any(String));
   });
 });

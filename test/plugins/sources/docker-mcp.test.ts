@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { collect } from "../../../plugins/sources/collect.ts";
 import { fileSource } from "../../../plugins/sources/custom.ts";
-import { dockerTemplate, dockerTemplates } from "../../../plugins/sources/docker-template.ts";
+import { expandTemplate, expandTemplates } from "../../../plugins/sources/docker-mcp.ts";
 import { http, stdio } from "./_expected.ts";
-import { byName, collectFrom, fixture, machineWith, platforms } from "./_machine.ts";
+import { byName, collectClients, createMachine, fixture, platforms } from "./_machine.ts";
 
 async function toolkit(folder = "home/.docker/mcp"): Promise<Record<string, string>> {
   return {
@@ -55,29 +55,29 @@ const expected = {
 
 describe("Docker's MCP toolkit", () => {
   test.for(platforms)("gives the servers that are switched on, by their catalog, on %s", async (platform) => {
-    const collected = await collectFrom(await machineWith(await toolkit(), { platform }), "docker-mcp");
+    const collected = await collectClients(await createMachine(await toolkit(), { platform }), "docker-mcp");
     expect(byName(collected)).toEqual(expected);
     for (const { origin } of collected.servers)
       expect(origin).toMatchObject({ source: "docker-mcp", scope: "user" });
   });
 
   test("names those it cannot give, and why", async () => {
-    const { warnings } = await collectFrom(await machineWith(await toolkit()), "docker-mcp");
+    const { warnings } = await collectClients(await createMachine(await toolkit()), "docker-mcp");
     expect(warnings.map(({ message }) => message.replace(/^.*the server/, "the server"))).toEqual([
-      'the server "toolkit-curl" cannot be used: it is a container for each tool, and not a server.',
+      'the server "toolkit-curl" cannot be used: it is a container for each tool, not a server.',
       'the server "toolkit-forgotten" cannot be used: no catalog on this computer describes it.',
     ]);
   });
 
-  test("is also found where a person says it is", async () => {
-    const machine = await machineWith(await toolkit("home/moved"));
+  test("is also found where a user says it is", async () => {
+    const machine = await createMachine(await toolkit("home/moved"));
     const path = join(machine.home, "moved", "registry.yaml");
     expect(byName(await collect([fileSource({ type: "docker-mcp", path })], machine))).toEqual(expected);
   });
 
   test("a broken catalog is reported, and the servers of the others are there", async () => {
     const files = { ...(await toolkit()), "home/.docker/mcp/catalogs/another.yaml": "registry: [" };
-    const { servers, files: read } = await collectFrom(await machineWith(files), "docker-mcp");
+    const { servers, files: read } = await collectClients(await createMachine(files), "docker-mcp");
     expect(servers).toHaveLength(3);
     expect(read.filter(({ status }) => status === "broken")).toMatchObject([
       { reason: expect.stringContaining("another.yaml:") },
@@ -106,11 +106,11 @@ describe("a template", () => {
     ["{{a.b|or:d}}", ["x"]],
     ["{{constructor.name}}", []],
   ] as const)("%s becomes %j", ([text, values]) => {
-    expect(dockerTemplate(text, settings)).toEqual(values);
+    expect(expandTemplate(text, settings)).toEqual(values);
   });
 
   test("that is empty leaves nothing in a list", () => {
-    expect(dockerTemplates(["{{a.unknown}}", "x", "{{a.unknown|volume|into}}"], settings)).toEqual(["x"]);
-    expect(dockerTemplates("no list", settings)).toEqual([]);
+    expect(expandTemplates(["{{a.unknown}}", "x", "{{a.unknown|volume|into}}"], settings)).toEqual(["x"]);
+    expect(expandTemplates("no list", settings)).toEqual([]);
   });
 });

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { createGateway } from "../../../core/mod.ts";
 import { clientNames, type Machine, type SourcesOptions, sources } from "../../../plugins/sources/mod.ts";
 import { writeFiles } from "../../support/temporary-folder.ts";
-import { fixture, machineWith, mcpServers } from "./_machine.ts";
+import { createMachine, fixture, mcpServers } from "./_machine.ts";
 
 async function collected(options: SourcesOptions & { machine: Machine }) {
   const gateway = await createGateway({ plugins: [sources(options)] });
@@ -14,7 +14,7 @@ async function collected(options: SourcesOptions & { machine: Machine }) {
 }
 
 test("no client is asked unless it is named, and all of them can be", async () => {
-  const machine = await machineWith({
+  const machine = await createMachine({
     "home/.cursor/mcp.json": mcpServers({ a: { command: "a" } }),
     "home/.kimi/mcp.json": mcpServers({ b: { command: "b" } }),
   });
@@ -25,7 +25,7 @@ test("no client is asked unless it is named, and all of them can be", async () =
 });
 
 test("only the clients that are named are asked", async () => {
-  const machine = await machineWith({
+  const machine = await createMachine({
     "home/.cursor/mcp.json": mcpServers({ a: { command: "a" } }),
     "home/.kimi/mcp.json": mcpServers({ b: { command: "b" } }),
   });
@@ -34,7 +34,7 @@ test("only the clients that are named are asked", async () => {
 });
 
 test("servers and files of the config come before those of clients", async () => {
-  const machine = await machineWith({
+  const machine = await createMachine({
     "home/.cursor/mcp.json": mcpServers({ a: { command: "of-client" }, b: { command: "of-client" } }),
     "project/own.yaml": await fixture("custom.yaml"),
   });
@@ -53,8 +53,8 @@ test("servers and files of the config come before those of clients", async () =>
   ]);
 });
 
-test("what is asked for again is read again", async () => {
-  const machine = await machineWith();
+test("reads sources again on request", async () => {
+  const machine = await createMachine();
   const gateway = await createGateway({ plugins: [sources({ machine, clients: ["cursor"] })] });
   const names = async () => (await gateway.services.sources?.collect())?.servers.map(({ name }) => name);
   expect(await names()).toEqual([]);

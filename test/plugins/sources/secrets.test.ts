@@ -6,7 +6,7 @@ import { expandConnection } from "../../../plugins/lib/server-entry/expand.ts";
 import { clients } from "../../../plugins/sources/clients.ts";
 import { collect } from "../../../plugins/sources/collect.ts";
 import { writeFiles } from "../../support/temporary-folder.ts";
-import { machineWith } from "./_machine.ts";
+import { createMachine } from "./_machine.ts";
 
 const CANARY = "canary-5f3a9c";
 
@@ -47,7 +47,7 @@ const entry = fc.oneof(
 );
 
 test("no warning, reason or error holds a secret, wherever it stands", async () => {
-  const machine = await machineWith({}, { env: { SET: CANARY } });
+  const machine = await createMachine({}, { env: { SET: CANARY } });
   const servers = fc.dictionary(fc.constantFrom("a", "b", "c"), entry);
   await fc.assert(
     fc.asyncProperty(servers, servers, async (one, two) => {
@@ -75,7 +75,7 @@ test.for([
   ["home/.codex/config.toml", `[mcp_servers.a]\nenv = { KEY = "${CANARY}" \n`],
   ["home/.codex/config.toml", `[mcp_servers.a]\nenv = { KEY = ${CANARY} }\n`],
 ] as const)("a broken file is told of without its text (%s, %#)", async ([path, text]) => {
-  const { files } = await collect(clients, await machineWith({ [path]: text }));
+  const { files } = await collect(clients, await createMachine({ [path]: text }));
   const broken = files.filter(({ status }) => status === "broken");
   expect(broken).toHaveLength(1);
   expect(JSON.stringify(broken)).not.toContain(CANARY);

@@ -20,7 +20,7 @@ async function load(path) {
   );
 }
 
-/** Says something, and returns once it has been said. */
+/** Prints a line, and returns once it is written. */
 function say(line) {
   return new Promise((resolve) => process.stdout.write(`${line}\n`, resolve));
 }

@@ -5,21 +5,21 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { fileStore, type StateStore } from "../../../plugins/state/mod.ts";
 import { stateStoreContract } from "../../contracts/state-store.ts";
-import { failureOf } from "../../support/failure.ts";
+import { catchFailure } from "../../support/failure.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { workerCommand } from "./_worker.ts";
 
 stateStoreContract("file", async () => fileStore(await temporaryFolder()));
 
 /** Every file below a folder, by path. */
-async function filesIn(folder: string): Promise<string[]> {
+async function listFiles(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
 }
 
 /** The only file of a group's values. */
 async function valueFile(folder: string, group = "g"): Promise<string> {
-  const files = await filesIn(join(folder, group, "values"));
+  const files = await listFiles(join(folder, group, "values"));
   expect(files).toHaveLength(1);
   return String(files[0]);
 }
@@ -37,7 +37,7 @@ describe("the folder", () => {
     expect((await stat(folder)).isDirectory()).toBe(true);
   });
 
-  test.skipIf(process.platform === "win32")("is open to nobody else, and so are its files", async () => {
+  test.skipIf(process.platform === "win32")("is closed to other users, and so are its files", async () => {
     const folder = join(await temporaryFolder(), "state");
     const store = fileStore(folder);
     await store.setIfAbsent("g/k", { n: 1 });
@@ -59,16 +59,16 @@ describe("the folder", () => {
     const store = fileStore(folder);
     for (let n = 0; n < 20; n++) await store.replace("g/k", { n });
     await store.setIfAbsent("g/k", { n: -1 });
-    expect(await filesIn(folder)).toHaveLength(2);
+    expect(await listFiles(folder)).toHaveLength(2);
     await store.delete("g/k");
-    expect(await filesIn(folder)).toEqual([]);
+    expect(await listFiles(folder)).toEqual([]);
     expect(await readdir(join(folder, "g", "keys"))).toEqual([]);
   });
 
   test("names no key in the open", async () => {
     const folder = await temporaryFolder();
     await fileStore(folder).setIfAbsent("g/../../etc/passwd", { n: 1 });
-    for (const file of await filesIn(folder)) expect(file).not.toContain("passwd");
+    for (const file of await listFiles(folder)) expect(file).not.toContain("passwd");
   });
 
   test("may be cleared while a store uses it", async () => {
@@ -91,12 +91,12 @@ describe("the folder", () => {
 });
 
 describe("a folder that cannot be written", () => {
-  test("is an error that says so, and why", async () => {
+  test("is an error with the reason", async () => {
     const file = join(await temporaryFolder({ file: "in the way" }), "file");
     const store = fileStore(join(file, "state"));
     expect(await store.get("g/k")).toBeUndefined();
     for (const act of ["setIfAbsent", "replace"] as const) {
-      const error = await failureOf(store[act]("g/k", {}));
+      const error = await catchFailure(store[act]("g/k", {}));
       expect(error).toMatchObject({ code: "STATE_UNAVAILABLE", kind: { retry: true } });
       expect(error.message).toMatch(/^The state in .* cannot be written \(E[A-Z]+\)\.$/);
     }
@@ -140,7 +140,7 @@ describe("a damaged file", () => {
   };
 
   test.each(Object.entries(damages))(
-    "that is %s is as good as not there, and in nobody's way",
+    "that is %s is as good as not there, and blocks no other key",
     async (what, damage) => {
       const folder = await temporaryFolder();
       const store = fileStore(folder);
@@ -210,7 +210,7 @@ describe("a damaged file", () => {
   });
 });
 
-describe("what others put into the folder", () => {
+describe("foreign files in the folder", () => {
   test("does not get in the way", async () => {
     const folder = await temporaryFolder();
     const store = fileStore(folder);
@@ -233,20 +233,20 @@ describe("what others put into the folder", () => {
   });
 });
 
-describe("what a process leaves that ends in the middle", () => {
+describe("leftovers of a crashed process", () => {
   /** A store with the key g/a, and an orphan made of its value by these words. */
   async function withOrphan(change: (text: string) => string): Promise<{ folder: string; orphan: string }> {
     const folder = await temporaryFolder();
     await fileStore(folder).setIfAbsent("g/a", { n: 1 });
-    const { writeRecord } = await import("../../../plugins/state/record.ts");
+    const { encodeRecord } = await import("../../../plugins/state/record.ts");
     const version = "e".repeat(32);
     const present = (await fileStore(folder).get("g/a"))?.version;
     const orphan = join(folder, "g", "values", `${version}.txt`);
     const [key = "", after = ""] = change(`${present}`).split(" ");
-    await writeFile(orphan, writeRecord(key, version, after || undefined, "{}"));
+    await writeFile(orphan, encodeRecord(key, version, after || undefined, "{}"));
     return { folder, orphan };
   }
-  const isThere = (file: string): Promise<boolean> =>
+  const isReachable = (file: string): Promise<boolean> =>
     stat(file).then(
       () => true,
       () => false,
@@ -257,10 +257,10 @@ describe("what a process leaves that ends in the middle", () => {
     ["a value for a key that is gone", (): string => `g/b ${"d".repeat(32)}`, false],
     ["a value for a new key whose draft is gone", (): string => "g/b", false],
     ["a value for the version that is there", (present: string): string => `g/a ${present}`, true],
-  ])("%s is removed by a list if, and only if, nobody can want it any more", async (_what, change, kept) => {
+  ])("%s is removed by a list if, and only if, it is not needed any more", async (_what, change, kept) => {
     const { folder, orphan } = await withOrphan(change);
     expect(await fileStore(folder).list("g/")).toHaveLength(1);
-    expect(await isThere(orphan)).toBe(kept);
+    expect(await isReachable(orphan)).toBe(kept);
   });
 
   test("a value whose draft is still there is kept, until the draft is old", async () => {
@@ -269,12 +269,12 @@ describe("what a process leaves that ends in the middle", () => {
     await mkdir(draft);
     await writeFile(join(draft, "e".repeat(32)), "");
     await fileStore(folder).list("g/");
-    expect([await isThere(orphan), await isThere(draft)]).toEqual([true, true]);
+    expect([await isReachable(orphan), await isReachable(draft)]).toEqual([true, true]);
     const yesterday = new Date(Date.now() - 86_400_000);
     await utimes(draft, yesterday, yesterday);
     await fileStore(folder).list("g/");
     await fileStore(folder).list("g/");
-    expect([await isThere(orphan), await isThere(draft)]).toEqual([false, false]);
+    expect([await isReachable(orphan), await isReachable(draft)]).toEqual([false, false]);
     expect(await fileStore(folder).list("g/")).toHaveLength(1);
   });
 });

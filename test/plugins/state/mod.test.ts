@@ -15,7 +15,7 @@ describe("the plugin", () => {
     await gateway.close();
   });
 
-  test("keeps state in the person's own folder if none is given, and makes nothing before it has to", async () => {
+  test("keeps state in the user's own folder if none is given, and makes nothing before it has to", async () => {
     const home = await temporaryFolder();
     vi.stubEnv("TOOLPIPE_HOME", home);
     try {

@@ -11,7 +11,7 @@ import { workerCommand } from "./_worker.ts";
 
 interface Worker {
   readonly child: ChildProcess;
-  /** What it has said so far. */
+  /** The lines it has printed so far. */
   readonly said: string[];
   /** Resolves once it has said this many lines. */
   lines(count: number): Promise<void>;
@@ -99,7 +99,7 @@ test("a key that comes and goes is held by one process at a time", { timeout: 60
 });
 
 describe("a process that is killed", () => {
-  test("leaves no half state, loses nothing it was told is done, and blocks nobody", {
+  test("leaves no half state, loses nothing it was told is done, and blocks no process", {
     timeout: 120_000,
   }, async () => {
     const folder = await temporaryFolder();
@@ -126,7 +126,7 @@ describe("a process that is killed", () => {
     for (const { child, said } of workers) {
       const done = said.filter((line) => line.startsWith("own ")).length;
       const n = Number((await store.get(`own/${child.pid}`))?.value["n"]);
-      // One more may have been done when it could no longer say so.
+      // One more write may have succeeded without being reported.
       expect([done, done + 1]).toContain(n);
     }
     const all = workers.flatMap(({ said }) => said).filter((line) => line === "all").length;

@@ -6,11 +6,11 @@ import { createGateway, definePlugin, loadConfig } from "../../../core/mod.ts";
 import { state } from "../../../plugins/state/mod.ts";
 import { type RedisStore, redisStore } from "../../../plugins/state/redis.ts";
 import { openRedisConnection } from "../../../plugins/state/redis-connection.ts";
-import { redisLimiter } from "../../../plugins/state/redis-limiter.ts";
+import { createRedisLimiter } from "../../../plugins/state/redis-shared.ts";
 import { presets } from "../../../presets/mod.ts";
 import { rateLimiterContract } from "../../contracts/rate-limiter.ts";
 import { stateStoreContract } from "../../contracts/state-store.ts";
-import { failureOf } from "../../support/failure.ts";
+import { catchFailure } from "../../support/failure.ts";
 import { freePort, hasRedis, startRedis, type TestRedis } from "../../support/redis.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
@@ -40,7 +40,7 @@ describe.skipIf(!hasRedis)("state in Redis (needs Redis)", () => {
     const connection = openRedisConnection({ url: redis.url, timeoutMs: 5_000 });
     open.push(connection);
     return {
-      limiter: redisLimiter(connection, `${randomUUID()}:`, () => now),
+      limiter: createRedisLimiter(connection, `${randomUUID()}:`, () => now),
       pass(ms) {
         now += ms;
       },
@@ -59,7 +59,7 @@ describe.skipIf(!hasRedis)("state in Redis (needs Redis)", () => {
     expect(taken.find(({ ok }) => !ok)?.retryAfterMs).toBeGreaterThan(600_000);
   });
 
-  test("what somebody else wrote under a key is not there", async () => {
+  test("an entry of another program counts as missing", async () => {
     const prefix = `${randomUUID()}:`;
     const own = redisStore(redis.url, { prefix });
     open.push(own);
@@ -79,17 +79,17 @@ describe.skipIf(!hasRedis)("state in Redis (needs Redis)", () => {
   test("a Redis that may throw keys away is refused, and said why", async () => {
     const evicting = await startRedis("--maxmemory", "50mb", "--maxmemory-policy", "allkeys-lru");
     const own = store(evicting.url);
-    const error = await failureOf(own.isThere());
+    const error = await catchFailure(own.isReachable());
     expect(error).toMatchObject({ code: "STATE_UNAVAILABLE" });
     expect(error.message).toMatch(/maxmemory-policy allkeys-lru.*noeviction/);
-    expect((await failureOf(own.setIfAbsent("g/k", {}))).message).toBe(error.message);
+    expect((await catchFailure(own.setIfAbsent("g/k", {}))).message).toBe(error.message);
     await evicting.stop();
   });
 
   describe("fault 59: a Redis", () => {
     test("that is not there fails everything at once, without the password of its address", async () => {
       const own = store(`redis://me:hunter2@127.0.0.1:${await freePort()}`, 300);
-      const error = await failureOf(own.get("g/k"));
+      const error = await catchFailure(own.get("g/k"));
       expect(error).toMatchObject({ code: "STATE_UNAVAILABLE" });
       expect(error.message).toMatch(
         /^The state in Redis at 127\.0\.0\.1:\d+ cannot be read \((ECONNREFUSED|not connected)\)\.$/,
@@ -110,7 +110,7 @@ describe.skipIf(!hasRedis)("state in Redis (needs Redis)", () => {
         });
     });
 
-    test("that is full says so, and what was kept stays", async () => {
+    test("that is full fails with the reason, and keeps earlier values", async () => {
       const small = await startRedis("--maxmemory", "3mb", "--maxmemory-policy", "noeviction");
       const own = store(small.url);
       await own.setIfAbsent("g/first", { n: 1 });
@@ -182,7 +182,7 @@ describe.skipIf(!hasRedis)("the plugin with a Redis (needs Redis)", () => {
 
   test("a Redis that throws keys away is no start", async () => {
     const redis = await startRedis("--maxmemory", "50mb", "--maxmemory-policy", "allkeys-lru");
-    const error = await failureOf(createGateway({ plugins: [state({ state: redis.url })] }));
+    const error = await catchFailure(createGateway({ plugins: [state({ state: redis.url })] }));
     expect(error.message).toContain("maxmemory-policy allkeys-lru");
     await redis.stop();
   });
@@ -198,7 +198,7 @@ describe.skipIf(!hasRedis)("the plugin with a Redis (needs Redis)", () => {
       plugins: [listening(), state({ state: `redis://127.0.0.1:${port}` })],
     });
     expect(errors).toEqual([
-      "Redis cannot be reached: until it can be, nothing is done that needs to be remembered.",
+      "Redis cannot be reached. Calls that need stored state fail until Redis is back.",
     ]);
     const redis = await startRedis("--port", String(port));
     await expect
@@ -211,7 +211,7 @@ describe.skipIf(!hasRedis)("the plugin with a Redis (needs Redis)", () => {
   test("a variable that is not set is named", async () => {
     // biome-ignore lint/suspicious/noTemplateCurlyInString: a variable in a config
     const plugin = state({ state: "redis://:${NOT_SET_ANYWHERE}@host" });
-    const error = await failureOf(createGateway({ plugins: [plugin] }));
+    const error = await catchFailure(createGateway({ plugins: [plugin] }));
     expect(error.message).toContain("NOT_SET_ANYWHERE");
   });
 });

@@ -28,10 +28,10 @@ export interface Ended {
   readonly status: SpanStatus | undefined;
 }
 
-/** What an SDK was told. */
+/** The spans and measurements that an SDK received. */
 export interface Recorded {
   readonly spans: readonly Ended[];
-  readonly figures: readonly {
+  readonly measurements: readonly {
     readonly name: string;
     readonly value: number;
     readonly attributes?: Attributes | undefined;
@@ -41,7 +41,7 @@ export interface Recorded {
 /** As small an SDK as can stand behind the API, registered until the test is over. */
 export function registerSdk(): Recorded {
   const spans: Ended[] = [];
-  const figures: Recorded["figures"][number][] = [];
+  const measurements: Recorded["measurements"][number][] = [];
   const storage = new AsyncLocalStorage<Context>();
   const manager: ContextManager = {
     active: () => storage.getStore() ?? ROOT_CONTEXT,
@@ -97,7 +97,7 @@ export function registerSdk(): Recorded {
     },
   };
   const note = (name: string) => (value: number, attributes?: Attributes) => {
-    figures.push({ name, value, attributes });
+    measurements.push({ name, value, attributes });
   };
   const meter = {
     createHistogram: (name: string) => ({ record: note(name) }),
@@ -121,5 +121,5 @@ export function registerSdk(): Recorded {
   onTestFinished(() => {
     for (const part of [context, trace, metrics, propagation]) part.disable();
   });
-  return { spans, figures };
+  return { spans, measurements };
 }

@@ -5,7 +5,6 @@ import { context, SpanKind, trace } from "@opentelemetry/api";
 import fc from "fast-check";
 import { describe, expect, onTestFinished, test } from "vitest";
 import {
-  createGateway,
   type Gateway,
   GatewayError,
   type JsonObject,
@@ -17,14 +16,16 @@ import {
 } from "../../../core/mod.ts";
 import { approvals } from "../../../plugins/approvals/mod.ts";
 import { memoryStore } from "../../../plugins/lib/memory-store.ts";
+import { parseTraceContext } from "../../../plugins/lib/telemetry.ts";
 import { mcp } from "../../../plugins/mcp/mod.ts";
 import { openapi } from "../../../plugins/openapi/mod.ts";
 import { sources } from "../../../plugins/sources/mod.ts";
 import { state } from "../../../plugins/state/mod.ts";
-import { type TelemetryOptions, telemetry, traceContextIn } from "../../../plugins/telemetry/mod.ts";
+import { type TelemetryOptions, telemetry } from "../../../plugins/telemetry/mod.ts";
 import { upstreams } from "../../../plugins/upstreams/mod.ts";
+import { openGateway } from "../../support/open-gateway.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
-import { ask, askModern, preset, served } from "../serve/_http.ts";
+import { ask, askModern, preset, serveGateway } from "../serve/_http.ts";
 import { script } from "../upstreams/_fixtures.ts";
 import { registerSdk } from "./_otel.ts";
 
@@ -33,13 +34,11 @@ const traceparent = `00-${traceId}-00f067aa0ba902b7-01`;
 const incoming = { traceparent, tracestate: "vendor=value", baggage: "tenant=blue" };
 const object = { type: "object" };
 
-async function opened(options: TelemetryOptions, ...plugins: Plugin[]): Promise<Gateway> {
-  const gateway = await createGateway({ plugins: [telemetry(options), ...plugins] });
-  onTestFinished(() => gateway.close());
-  return gateway;
+async function openTelemetry(options: TelemetryOptions, ...plugins: Plugin[]): Promise<Gateway> {
+  return openGateway({ plugins: [telemetry(options), ...plugins] });
 }
 
-/** What goes on with a call. */
+/** Returns a plugin that records the headers and the context of calls. */
 function probe(): { readonly plugin: Plugin; readonly seen: unknown[] } {
   const seen: unknown[] = [];
   const look: MetaTool = {
@@ -55,7 +54,7 @@ function probe(): { readonly plugin: Plugin; readonly seen: unknown[] } {
 
 describe("a call is told to OpenTelemetry", () => {
   test("as a span in the trace that its request names, with inner calls below it", async () => {
-    const { spans, figures } = registerSdk();
+    const { spans, measurements } = registerSdk();
     const { plugin, seen } = probe();
     const active: unknown[] = [];
     const outer: MetaTool = {
@@ -68,7 +67,7 @@ describe("a call is told to OpenTelemetry", () => {
         return textResult("canary");
       },
     };
-    const gateway = await opened({}, plugin, localTools("t", { id: "t" }, [outer]));
+    const gateway = await openTelemetry({}, plugin, localTools("t", { id: "t" }, [outer]));
     await gateway.run({ tool: "t:outer", args: { secret: "canary" }, meta: incoming });
     expect(spans.map(({ name }) => name)).toEqual(["tools/call s:look", "tools/call", "tools/call t:outer"]);
     const [inner, missing, whole] = spans;
@@ -82,21 +81,21 @@ describe("a call is told to OpenTelemetry", () => {
     expect(inner?.attributes).toMatchObject({ "gen_ai.tool.name": "look", "toolpipe.server": "s" });
     expect(active).toEqual([traceId]);
     expect(seen).toEqual([{ traceparent: `00-${traceId}-${inner?.spanId}-01` }]);
-    const durations = figures.filter(({ name }) => name === "mcp.server.operation.duration");
+    const durations = measurements.filter(({ name }) => name === "mcp.server.operation.duration");
     expect(durations.map(({ attributes }) => attributes?.["error.type"])).toEqual([
       undefined,
       "TOOL_NOT_FOUND",
       undefined,
     ]);
-    const open = figures.filter(({ name }) => name === "toolpipe.calls.active");
+    const open = measurements.filter(({ name }) => name === "toolpipe.calls.active");
     expect(open.reduce((sum, { value }) => sum + value, 0)).toBe(0);
-    expect(JSON.stringify([spans, figures])).not.toContain("canary");
+    expect(JSON.stringify([spans, measurements])).not.toContain("canary");
   });
 
   test("and where no SDK listens, or the API is not installed, what came goes on", async () => {
     for (const options of [{}, { api: async () => undefined }]) {
       const { plugin, seen } = probe();
-      const gateway = await opened(options, plugin);
+      const gateway = await openTelemetry(options, plugin);
       await gateway.run({ tool: "s:look", meta: incoming });
       await gateway.run({ tool: "s:look", meta: { traceparent: "canary", baggage: 7 } });
       expect(seen).toEqual([incoming, {}]);
@@ -112,14 +111,14 @@ describe("a call is told to OpenTelemetry", () => {
 
   test("baggage stays here where that is wanted", async () => {
     const { plugin, seen } = probe();
-    const gateway = await opened({ baggage: false }, plugin);
+    const gateway = await openTelemetry({ baggage: false }, plugin);
     await gateway.run({ tool: "s:look", meta: incoming });
     expect(seen).toEqual([{ traceparent, tracestate: "vendor=value" }]);
   });
 
   test("an API that is broken is named at the start", async () => {
     const broken = { api: () => Promise.reject(new GatewayError("PLUGIN_FAILED", "It cannot be loaded.")) };
-    await expect(opened(broken)).rejects.toMatchObject({ code: "PLUGIN_FAILED" });
+    await expect(openTelemetry(broken)).rejects.toMatchObject({ code: "PLUGIN_FAILED" });
   });
 });
 
@@ -135,7 +134,7 @@ describe("trace context", () => {
           return textResult("");
         },
       };
-      const { url } = await served({ preset: preset([tool]) });
+      const { url } = await serveGateway({ preset: preset([tool]) });
       const own = `00-${"1".repeat(32)}-${"2".repeat(16)}-00`;
       await asking(url, "tools/call", { name: "look" }, { headers: incoming });
       await asking(url, "tools/call", { name: "look", _meta: { traceparent: own } }, { headers: incoming });
@@ -151,7 +150,7 @@ describe("trace context", () => {
     const { spans } = registerSdk();
     const file = join(await temporaryFolder({ "server.mjs": server }), "server.mjs");
     const { command, args } = script(file);
-    const gateway = await opened(
+    const gateway = await openTelemetry(
       {},
       state({ store: memoryStore() }),
       approvals(),
@@ -167,7 +166,7 @@ describe("trace context", () => {
     expect(sent).not.toHaveProperty("tracestate");
   });
 
-  test("goes on to REST APIs in headers, which never take the place of those of the API", async () => {
+  test("is forwarded to REST APIs in headers, which never replace those of the API", async () => {
     const seen: JsonObject[] = [];
     const api = createServer((request, response) => {
       seen.push(request.headers);
@@ -180,7 +179,7 @@ describe("trace context", () => {
       info: { title: "T", version: "1" },
       paths: { "/x": { get: { operationId: "x", responses: { 200: { description: "" } } } } },
     });
-    const gateway = await opened(
+    const gateway = await openTelemetry(
       {},
       openapi({
         adapters: {
@@ -198,7 +197,7 @@ describe("trace context", () => {
     expect(seen[0]).toMatchObject({ traceparent, tracestate: "vendor=value", baggage: "own" });
   });
 
-  test("is nothing but what it may be, whatever a stranger writes", () => {
+  test("is valid, whatever a caller sends", () => {
     const field = fc.oneof(
       fc.string(),
       fc.constant(traceparent),
@@ -207,7 +206,7 @@ describe("trace context", () => {
     );
     fc.assert(
       fc.property(fc.record({ traceparent: field, tracestate: field, baggage: field }), (given) => {
-        const { traceparent: parent, tracestate: more = "-", baggage = "-" } = traceContextIn(given);
+        const { traceparent: parent, tracestate: more = "-", baggage = "-" } = parseTraceContext(given);
         const isFit = (value: string): boolean => /^[\x20-\x7e]+$/.test(value);
         return (
           isFit(more) &&
@@ -217,7 +216,7 @@ describe("trace context", () => {
       }),
     );
     for (const wrong of [`00-${"0".repeat(32)}-00f067aa0ba902b7-01`, `ff-${traceId}-00f067aa0ba902b7-01`])
-      expect(traceContextIn({ traceparent: wrong })).toEqual({});
+      expect(parseTraceContext({ traceparent: wrong })).toEqual({});
   });
 });
 

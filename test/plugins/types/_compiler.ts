@@ -13,8 +13,8 @@ export async function unparsable(types: readonly string[]): Promise<string[]> {
   return said.map((line) => `${line}: ${types[Number(/\((\d+),/.exec(line)?.[1]) - 1]}`);
 }
 
-/** What the TypeScript compiler says of some modules, each with the beginning of the module that is meant. */
-export async function faultsOf(modules: readonly string[]): Promise<string[]> {
+/** Returns the errors of the TypeScript compiler, each with the beginning of its module. */
+export async function findFaults(modules: readonly string[]): Promise<string[]> {
   let line = 1;
   const starts: number[] = [];
   const spaces = modules.map((text, index) => {
@@ -31,7 +31,7 @@ export async function faultsOf(modules: readonly string[]): Promise<string[]> {
   });
 }
 
-async function complaints(source: string, flags: readonly string[]): Promise<string[]> {
+async function complaints(source: string, options: readonly string[]): Promise<string[]> {
   const { default: compiler } = (await import(
     new URL("../../../node_modules/typescript/lib/getExePath.js", import.meta.url).href
   )) as { default: () => string };
@@ -42,7 +42,7 @@ async function complaints(source: string, flags: readonly string[]): Promise<str
     const said = await new Promise<string>((resolve) => {
       execFile(
         compiler(),
-        ["--ignoreConfig", "--noEmit", "--pretty", "false", ...flags, file],
+        ["--ignoreConfig", "--noEmit", "--pretty", "false", ...options, file],
         { maxBuffer: 1e8 },
         (_, text) => resolve(text),
       );

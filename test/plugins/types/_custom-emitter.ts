@@ -1,14 +1,14 @@
 import type { JsonObject } from "../../../core/mod.ts";
-import { normalise, type TypeEmitter } from "../../../plugins/types/mod.ts";
+import { normalizeSchema, type TypeEmitter } from "../../../plugins/types/mod.ts";
 
 const WORDS: Record<string, string> = { string: "str", integer: "int", number: "float", boolean: "bool" };
 
-/** An emitter as someone may write it: the parameters of tools as type hints of Python. */
+/** A custom emitter: the parameters of tools as type hints of Python. */
 export const python: TypeEmitter = {
   name: "python",
   extension: ".pyi",
   type(schema) {
-    const { type, items, properties } = normalise(schema);
+    const { type, items, properties } = normalizeSchema(schema);
     if (type === "array") return `list[${python.type(items)}]`;
     if (type !== "object" || !properties) return WORDS[String(type)] ?? "Any";
     const fields = Object.entries(properties as JsonObject);

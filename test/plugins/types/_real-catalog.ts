@@ -10,15 +10,15 @@ const data = new URL("../../../../shared/data/", import.meta.url);
 
 /** Tools of real servers, where that collection lies beside the project; none elsewhere. */
 export function realCatalog(): readonly RealTool[] {
-  return linesOf("catalog/tools.jsonl") as RealTool[];
+  return readLines("catalog/tools.jsonl") as RealTool[];
 }
 
-/** What people asked for, from a set made for measuring search; none where it is not there. */
+/** Returns queries of people from a search benchmark; none if the file is missing. */
 export function realQueries(): readonly string[] {
-  return linesOf("retrieval/livemcp-steps/queries.jsonl").map((line) => (line as { query: string }).query);
+  return readLines("retrieval/livemcp-steps/queries.jsonl").map((line) => (line as { query: string }).query);
 }
 
-function linesOf(file: string): unknown[] {
+function readLines(file: string): unknown[] {
   const url = new URL(file, data);
   if (!existsSync(url)) return [];
   return readFileSync(url, "utf8")

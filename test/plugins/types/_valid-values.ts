@@ -11,11 +11,11 @@ export interface Sample {
 const names = fc.constantFrom("a", "b", "c-d", "x-y", "1", "new", "it's");
 
 const leaf: fc.Arbitrary<Sample> = fc.oneof(
-  leafOf({ type: "string" }, fc.string()),
-  leafOf({ type: "integer" }, fc.integer()),
-  leafOf({ type: "number" }, fc.double({ noNaN: true, noDefaultInfinity: true })),
-  leafOf({ type: ["boolean", "null"] }, fc.oneof(fc.boolean(), fc.constant(null))),
-  leafOf({}, fc.jsonValue({ maxDepth: 1 })),
+  createLeaf({ type: "string" }, fc.string()),
+  createLeaf({ type: "integer" }, fc.integer()),
+  createLeaf({ type: "number" }, fc.double({ noNaN: true, noDefaultInfinity: true })),
+  createLeaf({ type: ["boolean", "null"] }, fc.oneof(fc.boolean(), fc.constant(null))),
+  createLeaf({}, fc.jsonValue({ maxDepth: 1 })),
   fc
     .array(
       fc.oneof(fc.string(), fc.integer(), fc.constant(null), fc.constant([1, "x"]), fc.constant({ k: [1] })),
@@ -27,7 +27,7 @@ const leaf: fc.Arbitrary<Sample> = fc.oneof(
     .map((values) => ({ schema: { enum: values }, values })),
 );
 
-function leafOf(schema: JsonObject, value: fc.Arbitrary<unknown>): fc.Arbitrary<Sample> {
+function createLeaf(schema: JsonObject, value: fc.Arbitrary<unknown>): fc.Arbitrary<Sample> {
   return fc.array(value, { minLength: 2, maxLength: 3 }).map((values) => ({ schema, values }));
 }
 
@@ -35,7 +35,7 @@ const { any } = fc.letrec<{ any: Sample }>((tie) => ({
   any: fc.oneof(
     { depthSize: "small", withCrossShrink: true },
     leaf,
-    objectOf(tie("any")),
+    createObject(tie("any")),
     fc.record({ item: tie("any"), least: fc.nat(1) }).map(({ item, least }) => ({
       schema: { type: "array", items: item.schema, minItems: least },
       values: [item.values, item.values.slice(0, 1), []],
@@ -64,14 +64,14 @@ const { any } = fc.letrec<{ any: Sample }>((tie) => ({
       schema: { [word]: [one.schema, other.schema] },
       values: [...one.values, ...other.values],
     })),
-    fc.tuple(objectOf(tie("any")), objectOf(tie("any"))).map(([one, other]) => ({
+    fc.tuple(createObject(tie("any")), createObject(tie("any"))).map(([one, other]) => ({
       schema: { allOf: [one.schema, other.schema] },
       values: one.values.map((value, index) => Object.assign({}, value, other.values[index] ?? {})),
     })),
   ),
 }));
 
-function objectOf(inner: fc.Arbitrary<Sample>): fc.Arbitrary<Sample> {
+function createObject(inner: fc.Arbitrary<Sample>): fc.Arbitrary<Sample> {
   return fc
     .record({
       properties: fc.dictionary(names, fc.record({ inner, required: fc.boolean() }), { maxKeys: 3 }),

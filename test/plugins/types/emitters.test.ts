@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import { parseCapability, parseRtfsType, typeEmitters } from "../../../plugins/types/mod.ts";
 import { type EmittedCheck, testTypeEmitter } from "../../contracts/type-emitter.ts";
-import { faultsOf, unparsable } from "./_compiler.ts";
+import { findFaults, unparsable } from "./_compiler.ts";
 import { python } from "./_custom-emitter.ts";
 
-/** What is wrong with texts that a function reads, or refuses. */
+/** Returns the errors of a parser for these strings. */
 function refused(read: (text: string) => unknown): (texts: readonly string[]) => string[] {
   return (texts) =>
     texts.flatMap((text) => {
@@ -27,9 +27,9 @@ const checks: Readonly<Record<string, EmittedCheck>> = {
   typescript: {
     types: async (texts) => [
       ...(await unparsable(texts)),
-      ...(await faultsOf(texts.map((text) => `export type T = ${text};`))),
+      ...(await findFaults(texts.map((text) => `export type T = ${text};`))),
     ],
-    declarations: faultsOf,
+    declarations: findFaults,
   },
 };
 

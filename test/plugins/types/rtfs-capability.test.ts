@@ -41,7 +41,7 @@ test("the specification's example is written as it stands there", () => {
 `);
 });
 
-/** What a file must tell of a tool. */
+/** Returns the expected facts of a tool in its file. */
 function told(tool: CapabilityManifest): unknown {
   const { inputSchema, outputSchema, ...others } = tool;
   return {
@@ -51,7 +51,7 @@ function told(tool: CapabilityManifest): unknown {
   };
 }
 
-test("what is written is read back as it was", () => {
+test("a printed capability parses back unchanged", () => {
   expect(parseCapability(rtfs.declaration(listIssues))).toEqual(told(listIssues));
 });
 

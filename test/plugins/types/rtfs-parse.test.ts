@@ -2,9 +2,9 @@ import { expect, test } from "vitest";
 import { GatewayError } from "../../../core/mod.ts";
 import { parseCapability, parseRtfsType, printRtfsType, rtfs, rtfsType } from "../../../plugins/types/mod.ts";
 import { manifest } from "../../contracts/type-emitter.ts";
-import { sampleSchemas } from "./_any-schema.ts";
+import { sampleSchemas } from "../../support/any-schema.ts";
 
-test("what is written is read back as the same type, and written again as the same text", () => {
+test("a printed type parses back to an equal type, and prints to an equal string", () => {
   for (const schema of sampleSchemas()) {
     const type = rtfsType(schema);
     const text = printRtfsType(type);
@@ -19,7 +19,7 @@ test("the layout, commas and remarks mean nothing", () => {
   expect(printRtfsType(parseRtfsType(text))).toBe("[:map\n  [:a {:optional true} :string]\n  [:b :int]]");
 });
 
-/** What is said of a text that cannot be read. */
+/** Returns the message for a string that cannot be parsed. */
 function refusal(read: () => unknown): GatewayError {
   try {
     read();
@@ -32,7 +32,7 @@ function refusal(read: () => unknown): GatewayError {
 test.each([
   ["nothing", "", "it ends too early (line 1, column 1)"],
   ["what is not closed", "[:vector\n  [:map", '"[" is never closed (line 2, column 3)'],
-  ["a text that is not closed", '[:map ["a :string]]', "a text is never closed (line 1, column 8)"],
+  ["a string that is not closed", '[:map ["a :string]]', "a string is never closed (line 1, column 8)"],
   ["what was not open", "[:vector :int]]", "there is more after its end (line 1, column 15)"],
   ["what closes something else", "[:vector :int)", '")" closes what is not open (line 1, column 14)'],
   ["two types", ":int :int", "there is more after its end (line 1, column 6)"],
@@ -61,25 +61,25 @@ test.each([
   [
     "one that says something twice",
     file.replace(":version", ":domains"),
-    '":domains" is said twice (line 8, column 3)',
+    '":domains" occurs twice (line 8, column 3)',
   ],
   [
     "one that says half of something",
     file.replace('"1.0.0"', ""),
     "keys and values were expected (line 1, column 1)",
   ],
-  ["a number for a text", file.replace('"1.0.0"', "1"), "a text was expected (line 2, column 12)"],
+  ["a number for a string", file.replace('"1.0.0"', "1"), "a string was expected (line 2, column 12)"],
   [
     "a text for a list",
     file.replace('["crud.read"]', '"crud.read"'),
-    "a list of texts was expected (line 9, column 15)",
+    "a list of strings was expected (line 9, column 15)",
   ],
 ])("%s is refused with its place", (_what, text, why) => {
   const error = refusal(() => parseCapability(text));
   expect([error.code, error.message]).toEqual(["RTFS_INVALID", `This RTFS cannot be read: ${why}.`]);
 });
 
-test("files that are too deep or too long are refused, and long texts are not", () => {
+test("refuses files that are too deep or too long, and accepts long strings", () => {
   expect(refusal(() => parseRtfsType("[:vector ".repeat(100_000))).message).toContain("nested deeper");
   expect(refusal(() => parseRtfsType(" ".repeat(5_000_000))).message).toContain("longer than");
   const tool = manifest({ description: '\\"\n'.repeat(300_000) });

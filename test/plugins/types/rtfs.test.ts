@@ -30,7 +30,7 @@ test.each([
   ["nullable by choice", { anyOf: [text, { type: "null" }] }, ":any"],
   ["an enum of texts", { enum: ["a", "b"] }, ":string"],
   ["a constant text", { const: "a" }, ":string"],
-  // What the table leaves open.
+  // Cases that the table does not cover.
   ["an enum of whole numbers", { enum: [1, 2] }, ":int"],
   ["an enum of numbers", { type: "number", enum: [1, 2] }, ":float"],
   ["an enum of several types", { enum: ["a", 1, true, 0.5] }, "[:union :string :int :bool :float]"],

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { exampleOf, typeDeclarations, typescript } from "../../../plugins/types/mod.ts";
+import { createExample, typeDeclarations, typescript } from "../../../plugins/types/mod.ts";
 import { manifest } from "../../contracts/type-emitter.ts";
-import { faultsOf } from "./_compiler.ts";
+import { findFaults } from "./_compiler.ts";
 import { realCatalog } from "./_real-catalog.ts";
 import { validValues } from "./_valid-values.ts";
 
@@ -17,7 +17,7 @@ function program(schema: object, values: readonly unknown[]): string {
 
 test("the check for values finds those that are of another type", async () => {
   const schema = { type: "object", properties: { a: { type: "string" } }, required: ["a"] };
-  const faults = await faultsOf([
+  const faults = await findFaults([
     program(schema, [{ a: "x" }]),
     program(schema, [{ a: 1 }]),
     program(schema, [{}]),
@@ -29,7 +29,7 @@ test("what a schema allows, its type allows", async () => {
   const samples = fc.sample(validValues, 300);
   const values = samples.flatMap((sample) => sample.values);
   expect(values.length).toBeGreaterThan(300);
-  expect(await faultsOf(samples.map((sample) => program(sample.schema, sample.values)))).toEqual([]);
+  expect(await findFaults(samples.map((sample) => program(sample.schema, sample.values)))).toEqual([]);
 }, 240_000);
 
 test.runIf(realCatalog().length > 0)(
@@ -43,13 +43,13 @@ test.runIf(realCatalog().length > 0)(
         inputSchema,
         ...(outputSchema ? { outputSchema } : {}),
       });
-      const example = await exampleOf(inputSchema);
+      const example = await createExample(inputSchema);
       modules.push(
         typescript.declaration(tool) + (example === undefined ? "" : program(inputSchema, [example])),
       );
     }
     expect(modules.length).toBeGreaterThan(4_000);
-    expect(await faultsOf(modules)).toEqual([]);
+    expect(await findFaults(modules)).toEqual([]);
   },
   240_000,
 );

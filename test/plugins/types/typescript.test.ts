@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { typeDeclarations, typescript } from "../../../plugins/types/mod.ts";
 import { manifest } from "../../contracts/type-emitter.ts";
-import { faultsOf } from "./_compiler.ts";
+import { findFaults } from "./_compiler.ts";
 
 const text = { type: "string" };
 const closed = (properties: object, required: readonly string[] = []): object => ({
@@ -121,7 +121,7 @@ test.each(cases)("%s", (_what, schema, type) => {
 });
 
 test("all of these are TypeScript", async () => {
-  expect(await faultsOf(cases.map(([, , type]) => `export type T = ${type};`))).toEqual([]);
+  expect(await findFaults(cases.map(([, , type]) => `export type T = ${type};`))).toEqual([]);
 }, 60_000);
 
 test("a tool is what it takes, what it gives, and what it is", () => {
@@ -186,10 +186,10 @@ test("a tool's type has its name, as far as a type can", async () => {
   expect(files.map((file) => /export type (\w+) = \(/.exec(file)?.[1])).toEqual(
     names.map(([, name]) => name),
   );
-  expect(await faultsOf(files)).toEqual([]);
+  expect(await findFaults(files)).toEqual([]);
 }, 60_000);
 
-test("what is referred to has a name, and may lead back to itself", async () => {
+test("references become named types, which may be recursive", async () => {
   const schema = {
     $defs: {
       node: closed({
@@ -215,7 +215,7 @@ export interface TNode {
 /** Unique. */
 export type TTheId = string | number;
 `);
-  expect(await faultsOf([text])).toEqual([]);
+  expect(await findFaults([text])).toEqual([]);
 }, 60_000);
 
 test("types that lead back to themselves through nothing but references are left out there", async () => {
@@ -235,7 +235,7 @@ test("types that lead back to themselves through nothing but references are left
   const declared = typeDeclarations("T", schema);
   expect(declared).toContain("export type TA = string;");
   expect(declared).toContain("export type TD = TD[];");
-  expect(await faultsOf([declared])).toEqual([]);
+  expect(await findFaults([declared])).toEqual([]);
 }, 60_000);
 
 test("choices that multiply beyond what a compiler works out are not multiplied", async () => {
@@ -246,11 +246,11 @@ test("choices that multiply beyond what a compiler works out are not multiplied"
   });
   const schema = { allOf: [choice(0), choice(100), choice(200), choice(300)] };
   expect(
-    await faultsOf([typeDeclarations("T", schema), `export type T = ${typescript.type(schema)};`]),
+    await findFaults([typeDeclarations("T", schema), `export type T = ${typescript.type(schema)};`]),
   ).toEqual([]);
 }, 60_000);
 
-test("no description, name or value gets out of its place", async () => {
+test("no description, name or value breaks out of its comment or literal", async () => {
   const evil = `*/ export const evil: number = 'x'; /* \`\${evil}\` " ' \\ \u2028 \u202e @ts-nocheck\n*/evil`;
   const schema = {
     type: "object",
@@ -263,7 +263,7 @@ test("no description, name or value gets out of its place", async () => {
   const file = typescript.declaration(
     manifest({ toolName: evil, description: evil, inputSchema: schema, outputSchema: schema }),
   );
-  expect(await faultsOf([file])).toEqual([]);
+  expect(await findFaults([file])).toEqual([]);
   const comments: string[] = [];
   const bare = file.replace(/"(?:[^"\\]|\\.)*"|\/\*[\s\S]*?\*\//g, (part) => {
     if (part.startsWith("/")) comments.push(part);

@@ -34,7 +34,7 @@ export function installed(name: string, ...args: string[]): StdioConnection {
 }
 
 /** The text of a result. */
-export function textOf(result: ToolResult): string {
+export function readText(result: ToolResult): string {
   return result.content.map((block) => String(block["text"])).join("");
 }
 

@@ -17,12 +17,12 @@ function farSide() {
     openMs: 0,
     closeMs: 0,
     refuse: false,
-    /** It has ended, and nobody here knows yet. */
+    /** It has ended, which is not known here yet. */
     deaf: false,
     most: 0,
     running: 0,
     events: {} as UpstreamEvents,
-    /** What each connection was told to watch, in order. */
+    /** The subscriptions of each connection, in order. */
     watched: [] as (readonly string[])[],
     finish: [] as (() => void)[],
     broken: [] as ((error: GatewayError) => void)[],
@@ -33,7 +33,7 @@ function farSide() {
       side.events.onClosed?.(why);
     },
     connect: async (events: UpstreamEvents): Promise<Upstream> => {
-      if (side.refuse) throw new GatewayError(CONNECT_FAILED, "Nobody is there.");
+      if (side.refuse) throw new GatewayError(CONNECT_FAILED, "The server is down.");
       side.opened++;
       side.open++;
       side.events = events;
@@ -71,7 +71,7 @@ function farSide() {
   return side;
 }
 
-function connectionTo(
+function openConnection(
   side: ReturnType<typeof farSide>,
   options: Partial<ConnectionOptions> = {},
 ): PooledConnection {
@@ -81,7 +81,7 @@ function connectionTo(
     concurrency: 16,
     onListChanged() {},
     onState() {},
-    random: () => 1,
+    random: () => 0,
     ...options,
   });
 }
@@ -92,7 +92,7 @@ afterEach(() => void vi.useRealTimers());
 describe("the connection to a server", () => {
   test("opens nothing before it is used, and one connection however many use it at once", async () => {
     const side = farSide();
-    const connection = connectionTo(side);
+    const connection = openConnection(side);
     expect(side.opened).toBe(0);
     expect(connection.state).toBe("disconnected");
     await Promise.all([connection.call("a", {}, {}), connection.call("b", {}, {}), connection.list()]);
@@ -101,9 +101,9 @@ describe("the connection to a server", () => {
     await connection.close();
   });
 
-  test("closes what nobody has used for a while, and opens it again when it is needed", async () => {
+  test("closes an idle connection, and opens it again when it is needed", async () => {
     const side = farSide();
-    const connection = connectionTo(side);
+    const connection = openConnection(side);
     await connection.call("a", {}, {});
     await vi.advanceTimersByTimeAsync(299_000);
     expect(side.open).toBe(1);
@@ -117,7 +117,7 @@ describe("the connection to a server", () => {
 
   test("never closes with a call in flight", async () => {
     const side = farSide();
-    const connection = connectionTo(side);
+    const connection = openConnection(side);
     const slow = connection.call("wait", {}, {});
     await vi.advanceTimersByTimeAsync(1_000_000);
     expect(side.open).toBe(1);
@@ -129,7 +129,7 @@ describe("the connection to a server", () => {
 
   test("lets no more calls through at once than it is told, and each waits its turn", async () => {
     const side = farSide();
-    const connection = connectionTo(side, { concurrency: 2 });
+    const connection = openConnection(side, { concurrency: 2 });
     const calls = Array.from({ length: 6 }, () => connection.call("wait", {}, {}));
     for (let done = 0; done < 6; done++) {
       await vi.advanceTimersByTimeAsync(1);
@@ -143,7 +143,7 @@ describe("the connection to a server", () => {
 
   test("a caller that gives up while it waits leaves the queue, and its turn is not lost", async () => {
     const side = farSide();
-    const connection = connectionTo(side, { concurrency: 1 });
+    const connection = openConnection(side, { concurrency: 1 });
     const first = connection.call("wait", {}, {});
     const cancellation = new Cancellation();
     const second = connection.call("b", {}, { cancellation });
@@ -159,7 +159,7 @@ describe("the connection to a server", () => {
 
   test("waits longer after each failure, from a second to a minute, and says when it tries again", async () => {
     const side = farSide();
-    const connection = connectionTo(side);
+    const connection = openConnection(side);
     side.refuse = true;
     const tries: number[] = [];
     for (let second = 0; second < 400; second++) {
@@ -183,7 +183,7 @@ describe("the connection to a server", () => {
 
   test("one that worked and was killed is opened again at once", async () => {
     const side = farSide();
-    const connection = connectionTo(side);
+    const connection = openConnection(side);
     await connection.call("a", {}, {});
     side.kill("it was killed");
     expect(connection.state).toBe("disconnected");
@@ -193,14 +193,14 @@ describe("the connection to a server", () => {
     await connection.close();
   });
 
-  test("what had ended before anything was sent is sent over the next connection, once", async () => {
+  test("a request that was not sent before the end is sent over the next connection, once", async () => {
     const side = farSide();
-    const connection = connectionTo(side);
+    const connection = openConnection(side);
     await connection.call("a", {}, {});
     side.deaf = true;
     const call = connection.call("b", {}, {});
     await vi.advanceTimersByTimeAsync(50);
-    // Nobody has said yet that it is over: what is under way may still be answered.
+    // The end is not reported yet: pending requests may still be answered.
     expect(side.opened).toBe(1);
     side.deaf = false;
     side.kill("it was killed");
@@ -215,9 +215,9 @@ describe("the connection to a server", () => {
     await connection.close();
   });
 
-  test("whoever waits for the next connection is not left waiting when the connection is closed", async () => {
+  test("a caller that waits for the next connection is not left waiting when the connection is closed", async () => {
     const side = farSide();
-    const connection = connectionTo(side);
+    const connection = openConnection(side);
     await connection.call("a", {}, {});
     side.deaf = true;
     const call = expect(connection.call("b", {}, {})).rejects.toMatchObject({ code: "CLOSED" });
@@ -228,7 +228,7 @@ describe("the connection to a server", () => {
 
   test("one that ends whenever it has started is not started again and again", async () => {
     const side = farSide();
-    const connection = connectionTo(side);
+    const connection = openConnection(side);
     for (let second = 0; second < 300; second++) {
       const call = connection.call("wait", {}, {}).catch(() => {});
       await vi.advanceTimersByTimeAsync(0);
@@ -244,7 +244,7 @@ describe("the connection to a server", () => {
 
   test.each(["idle", "killed"])("is not opened again before the one before is gone (%s)", async (how) => {
     const side = farSide();
-    const connection = connectionTo(side);
+    const connection = openConnection(side);
     await connection.call("a", {}, {});
     side.closeMs = 400;
     if (how === "idle") await vi.advanceTimersByTimeAsync(300_000);
@@ -262,10 +262,10 @@ describe("the connection to a server", () => {
     expect(side.open).toBe(0);
   });
 
-  test("one that nobody waits for any more is closed when idle, too", async () => {
+  test("one without a waiting caller is closed when idle, too", async () => {
     const side = farSide();
     side.openMs = 1_000;
-    const connection = connectionTo(side);
+    const connection = openConnection(side);
     const cancellation = new Cancellation();
     const call = connection.call("a", {}, { cancellation });
     await vi.advanceTimersByTimeAsync(500);
@@ -279,7 +279,7 @@ describe("the connection to a server", () => {
 
   test("one that ends while it is being opened is not taken for open", async () => {
     const side = farSide();
-    const connection = connectionTo(side, {
+    const connection = openConnection(side, {
       connect: async (events) => {
         const upstream = await side.connect(events);
         side.kill("it was killed");
@@ -294,7 +294,7 @@ describe("the connection to a server", () => {
 
   test("close ends the connection and refuses later calls", async () => {
     const side = farSide();
-    const connection = connectionTo(side);
+    const connection = openConnection(side);
     await connection.call("a", {}, {});
     await connection.close();
     await connection.close();
@@ -308,7 +308,7 @@ describe("the connection to a server", () => {
     const held = new Promise<void>((resolve) => {
       release = resolve;
     });
-    const connection = connectionTo(side, {
+    const connection = openConnection(side, {
       connect: async (events) => {
         await held;
         return side.connect(events);
@@ -322,14 +322,14 @@ describe("the connection to a server", () => {
     expect(side.open).toBe(0);
   });
 
-  test("makes other requests, and says so where a server takes none", async () => {
+  test("makes other requests, and fails with the reason where a server supports none", async () => {
     const side = farSide();
-    const connection = connectionTo(side);
+    const connection = openConnection(side);
     expect(await connection.request("resources/read", { uri: "a:b" }, {})).toEqual({
       method: "resources/read",
       uri: "a:b",
     });
-    const bare = connectionTo(side, {
+    const bare = openConnection(side, {
       connect: async (events) => {
         const { request: _, ...upstream } = await side.connect(events);
         return upstream;
@@ -341,7 +341,7 @@ describe("the connection to a server", () => {
 
   test("stays open while something is watched, and is closed some time after that", async () => {
     const side = farSide();
-    const connection = connectionTo(side);
+    const connection = openConnection(side);
     await connection.watch(["a:b"]);
     await vi.advanceTimersByTimeAsync(1_000_000);
     expect(side.open).toBe(1);
@@ -354,7 +354,7 @@ describe("the connection to a server", () => {
   test("a connection that breaks is opened again for what is watched, which may have changed", async () => {
     const side = farSide();
     const updated: string[] = [];
-    const connection = connectionTo(side, { onResourceUpdated: (uri) => updated.push(uri) });
+    const connection = openConnection(side, { onResourceUpdated: (uri) => updated.push(uri) });
     await connection.watch(["a:b"]);
     side.events.onResourceUpdated?.("a:b/c");
     side.refuse = true;
@@ -372,7 +372,7 @@ describe("the connection to a server", () => {
 
   test("a connection that breaks while nothing is watched stays closed", async () => {
     const side = farSide();
-    const connection = connectionTo(side);
+    const connection = openConnection(side);
     await connection.watch(["a:b"]);
     await connection.watch([]);
     side.kill("it crashed");

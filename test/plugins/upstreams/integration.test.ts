@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { createGateway, type Gateway, type Progress, type SettledCall } from "../../../core/mod.ts";
 import { audit, memorySink } from "../../../plugins/audit/mod.ts";
 import { anygpt } from "../../../presets/anygpt/mod.ts";
-import { errorOf, jsonOf, textOf } from "../../support/failure.ts";
+import { getError, parseJson, readText } from "../../support/failure.ts";
 import { fixture, installed, isAlive, script } from "./_fixtures.ts";
 
 // One gateway for all tests, as a person has it: with servers of several vendors, on both lines of the SDK.
@@ -124,13 +124,13 @@ describe("real servers do their work", () => {
   });
 
   test("servers of other vendors answer too", async () => {
-    expect(textOf(await run("time:current_time", { format: "YYYY-MM" }))).toMatch(/20\d\d-\d\d/);
-    expect(textOf(await run("graph:read_graph"))).toContain("entities");
+    expect(readText(await run("time:current_time", { format: "YYYY-MM" }))).toMatch(/20\d\d-\d\d/);
+    expect(readText(await run("graph:read_graph"))).toContain("entities");
     const planned = await run("tasks:request_planning", {
       originalRequest: "test",
       tasks: [{ title: "one", description: "first" }],
     });
-    expect(textOf(planned)).toContain("planned");
+    expect(readText(planned)).toContain("planned");
   });
 });
 
@@ -146,7 +146,7 @@ describe("on the way", () => {
       },
       onProgress: (progress) => seen.push(progress),
     });
-    expect(textOf(call)).toContain("Long running operation completed");
+    expect(readText(call)).toContain("Long running operation completed");
     expect(seen.map(({ progress, total }) => [progress, total])).toEqual([
       [1, 4],
       [2, 4],
@@ -164,19 +164,19 @@ describe("on the way", () => {
       signal: abort.signal,
       onProgress: () => abort.abort(),
     });
-    expect(errorOf(await call).code).toBe("CANCELLED");
+    expect(getError(await call).code).toBe("CANCELLED");
     expect(performance.now() - begun).toBeLessThan(10_000);
-    expect(textOf(await run("everything:echo", { message: "still here" }))).toContain("still here");
+    expect(readText(await run("everything:echo", { message: "still here" }))).toContain("still here");
   });
 });
 
 test("an agent finds a tool by what it does, and calls it", async () => {
-  const found = jsonOf(await run("anygpt:search_tools", { query: "read file contents", limit: 5 })) as {
+  const found = parseJson(await run("anygpt:search_tools", { query: "read file contents", limit: 5 })) as {
     results: { server: string; tool: string }[];
   };
   expect(found.results.map(({ server }) => server)).toContain("filesystem");
   const args = { server: "everything", tool: "get-sum", arguments: { a: 2, b: 3 } };
-  expect(textOf(await run("anygpt:execute_tool", args))).toContain("5");
+  expect(readText(await run("anygpt:execute_tool", args))).toContain("5");
 });
 
 test.skipIf(process.platform !== "linux")(
@@ -195,7 +195,7 @@ test.skipIf(process.platform !== "linux")(
       Array(7).fill("disconnected"),
     );
     expect(await childPids()).toEqual([]);
-    expect(textOf(await run("everything:echo", { message: "hi" }))).toBe("Echo: hi");
+    expect(readText(await run("everything:echo", { message: "hi" }))).toBe("Echo: hi");
     expect(await childPids()).toHaveLength(1);
   },
 );

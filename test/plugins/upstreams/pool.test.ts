@@ -8,8 +8,14 @@ import {
   type ToolDefinition,
   textResult,
 } from "../../../core/mod.ts";
-import type { Held, Listing, UpstreamEvents } from "../../../core/services/servers.ts";
-import { CONNECT_FAILED, NEEDS_AUTH, UPSTREAM_CLOSED } from "../../../core/services/servers.ts";
+import {
+  CONNECT_FAILED,
+  type Held,
+  type Listing,
+  NEEDS_AUTH,
+  UPSTREAM_CLOSED,
+  type UpstreamEvents,
+} from "../../../core/services/servers.ts";
 import type { ServerConfig } from "../../../core/services/sources.ts";
 import { createCache } from "../../../plugins/cache/mod.ts";
 import type { ConnectServerOptions } from "../../../plugins/upstreams/connect-server.ts";
@@ -98,7 +104,7 @@ function server(name: string, more: { held?: Held; config?: Partial<ServerConfig
 
 type Side = ReturnType<typeof server>;
 
-async function poolOf(
+async function openPool(
   sides: readonly Side[],
   { plugins = [], ...parts }: Partial<PoolOptions> & { plugins?: Plugin[] } = {},
 ): Promise<{ pool: ServerPool; gateway: Gateway; errors: GatewayError[] }> {
@@ -106,11 +112,11 @@ async function poolOf(
   const listener = { name: "listener", setup: () => ({ error: (e: GatewayError) => void errors.push(e) }) };
   const gateway = await createGateway({ plugins: [...plugins, listener] });
   const members = new Map(sides.map(({ member }) => [member.config.name, member]));
-  const memberOf = ({ name }: ServerConfig) => members.get(name) as Side["member"];
+  const getMember = ({ name }: ServerConfig) => members.get(name) as Side["member"];
   const pool = createPool({
     gateway,
-    connect: (config, options) => memberOf(config).connect(options),
-    check: (config) => memberOf(config).held,
+    connect: (config, options) => getMember(config).connect(options),
+    check: (config) => getMember(config).held,
     snapshot: undefined,
     idleMs: 300_000,
     concurrency: 16,
@@ -139,7 +145,7 @@ afterEach(() => void vi.useRealTimers());
 describe("discovery", () => {
   test("asks no server before it is told to, and knows all of them", async () => {
     const sides = [server("one"), server("two")];
-    const { pool, gateway } = await poolOf(sides);
+    const { pool, gateway } = await openPool(sides);
     expect(sides.map(({ connects }) => connects)).toEqual([0, 0]);
     expect(gateway.catalog.servers().map(({ id }) => id)).toEqual(["one", "two"]);
     expect(pool.statuses()).toMatchObject([
@@ -151,7 +157,7 @@ describe("discovery", () => {
   test("asks no more than five servers at once, and all of them in the end", async () => {
     const sides = Array.from({ length: 12 }, (_, index) => server(`s${index}`));
     for (const side of sides) side.listMs = 1_000;
-    const { pool, gateway } = await poolOf(sides);
+    const { pool, gateway } = await openPool(sides);
     let done = false;
     const all = pool.discover("all").then(() => {
       done = true;
@@ -173,19 +179,19 @@ describe("discovery", () => {
     const hanging = Array.from({ length: 4 }, (_, index) => server(`hanging${index}`));
     for (const side of hanging) side.connectMs = 10_000;
     const dead = server("dead");
-    dead.refusal = new GatewayError(CONNECT_FAILED, "Nobody is there.");
+    dead.refusal = new GatewayError(CONNECT_FAILED, "The server is down.");
     const good = Array.from({ length: 10 }, (_, index) => server(`good${index}`));
-    const { pool, gateway } = await poolOf([...hanging, dead, ...good]);
+    const { pool, gateway } = await openPool([...hanging, dead, ...good]);
     void pool.discover("all");
     await vi.advanceTimersByTimeAsync(10);
     expect(gateway.catalog.tools()).toHaveLength(10);
-    expect(pool.status("dead")).toMatchObject({ status: "error", reason: "Nobody is there." });
+    expect(pool.status("dead")).toMatchObject({ status: "error", reason: "The server is down." });
   });
 
   test("one that failed waits behind those that did not", async () => {
     const [bad, busy, good] = [server("bad"), server("busy"), server("good")];
-    bad.refusal = new GatewayError(CONNECT_FAILED, "Nobody is there.");
-    const { pool, gateway } = await poolOf([bad, busy, good], { maxParallel: 1 });
+    bad.refusal = new GatewayError(CONNECT_FAILED, "The server is down.");
+    const { pool, gateway } = await openPool([bad, busy, good], { maxParallel: 1 });
     await Promise.all([pool.discover({ name: "bad" }), vi.advanceTimersByTimeAsync(1)]);
     bad.connectMs = 10_000;
     busy.listMs = 5_000;
@@ -198,9 +204,9 @@ describe("discovery", () => {
     expect(bad.connects).toBe(2);
   });
 
-  test("asks those never seen, those not seen lately, one, or all", async () => {
+  test("asks servers without a listing, those with an old one, one, or all", async () => {
     const sides = [server("one"), server("two"), server("three")];
-    const { pool } = await poolOf(sides);
+    const { pool } = await openPool(sides);
     const lists = () => sides.map((side) => side.lists);
     const discover = async (which: Parameters<ServerPool["discover"]>[0]) => {
       const done = pool.discover(which);
@@ -221,12 +227,12 @@ describe("discovery", () => {
     expect(lists()).toEqual([3, 3, 3]);
   });
 
-  test("a server that a call waits for is asked at once, whoever hangs before it, and once for all calls", async () => {
+  test("a server that a call waits for is asked at once, even if others before it hang, and once for all calls", async () => {
     const hanging = server("hanging");
     hanging.connectMs = 10_000;
     const side = server("one");
     side.listMs = 100;
-    const { pool, gateway } = await poolOf([hanging, side], { maxParallel: 1 });
+    const { pool, gateway } = await openPool([hanging, side], { maxParallel: 1 });
     void pool.discover("all");
     await vi.advanceTimersByTimeAsync(10);
     expect(side.connects).toBe(0);
@@ -239,8 +245,8 @@ describe("discovery", () => {
 
   test("a server is asked again after a failure that may pass, from each second to each minute", async () => {
     const side = server("late");
-    side.refusal = new GatewayError(CONNECT_FAILED, "Nobody is there.");
-    const { pool, gateway, errors } = await poolOf([side]);
+    side.refusal = new GatewayError(CONNECT_FAILED, "The server is down.");
+    const { pool, gateway, errors } = await openPool([side]);
     void pool.discover("all");
     await vi.advanceTimersByTimeAsync(600_000);
     const early = side.connects;
@@ -249,7 +255,7 @@ describe("discovery", () => {
     expect(side.connects - early).toBeGreaterThanOrEqual(6);
     // Never more than one a minute, once it has gone on for a while.
     expect(side.connects - early).toBeLessThanOrEqual(10);
-    expect(errors.map(({ message }) => message)).toEqual(["Nobody is there."]);
+    expect(errors.map(({ message }) => message)).toEqual(["The server is down."]);
     side.refusal = undefined;
     await vi.advanceTimersByTimeAsync(90_000);
     expect(names(gateway)).toEqual(["late:a"]);
@@ -262,7 +268,7 @@ describe("discovery", () => {
   test("a server is not asked again after a failure that only the user can fix", async () => {
     const side = server("locked");
     side.refusal = new GatewayError(NEEDS_AUTH, "It wants a login.");
-    const { pool } = await poolOf([side]);
+    const { pool } = await openPool([side]);
     void pool.discover("all");
     await vi.advanceTimersByTimeAsync(600_000);
     expect(side.connects).toBe(1);
@@ -272,7 +278,7 @@ describe("discovery", () => {
   test("a server that can be reached but not listed is in error, and calls still go through", async () => {
     const side = server("odd");
     side.broken = new GatewayError(CONNECT_FAILED, "It has no list.");
-    const { pool } = await poolOf([side]);
+    const { pool } = await openPool([side]);
     void pool.discover("all");
     await vi.advanceTimersByTimeAsync(1);
     expect(pool.status("odd")).toMatchObject({ status: "error", reason: "It has no list." });
@@ -285,7 +291,7 @@ describe("discovery", () => {
 
 describe("changes", () => {
   async function connectedPool(sides: readonly Side[], parts: Partial<PoolOptions> = {}) {
-    const made = await poolOf(sides, parts);
+    const made = await openPool(sides, parts);
     const done = made.pool.discover("all");
     await vi.advanceTimersByTimeAsync(2_000);
     await done;
@@ -367,7 +373,7 @@ describe("changes", () => {
     expect(side.priors).toEqual([undefined, { connects: 1 }]);
   });
 
-  test("a connection nobody uses is closed, and the status says so", async () => {
+  test("closes an idle connection, and reports it in the status", async () => {
     const side = server("one");
     const { pool, gateway } = await connectedPool([side], { idleMs: 10_000 });
     await vi.advanceTimersByTimeAsync(10_000);
@@ -385,7 +391,7 @@ describe("no tool disappears without a reason", () => {
     const side = server("one");
     side.rejected = [{ name: "bad", reason: "its inputSchema is not an object" }];
     side.tools = [tool("a"), tool("a", { description: "another" }), tool("b")];
-    const { pool, gateway } = await poolOf([side]);
+    const { pool, gateway } = await openPool([side]);
     const rejected = () => pool.status("one")?.listing?.rejected;
     for (let round = 0; round < 2; round++) {
       const done = pool.discover("all");
@@ -410,7 +416,7 @@ describe("no tool disappears without a reason", () => {
       { ...tool("t"), run: () => textResult("mine") },
     ]);
     const [taken, impossible, good] = [server("mine"), server("a:b"), server("good")];
-    const { pool, gateway, errors } = await poolOf([taken, impossible, good], { plugins: [own] });
+    const { pool, gateway, errors } = await openPool([taken, impossible, good], { plugins: [own] });
     void pool.discover("all");
     await vi.advanceTimersByTimeAsync(600_000);
     expect(names(gateway)).toEqual(["good:a"]);
@@ -435,7 +441,7 @@ describe("no tool disappears without a reason", () => {
       }),
     };
     const side = server("one");
-    const { pool, gateway, errors } = await poolOf([side], { plugins: [enricher] });
+    const { pool, gateway, errors } = await openPool([side], { plugins: [enricher] });
     const ask = async () => {
       const done = pool.discover("all");
       await vi.advanceTimersByTimeAsync(1);
@@ -453,21 +459,21 @@ describe("no tool disappears without a reason", () => {
     expect(names(gateway)).toEqual(["one:a"]);
   });
 
-  test("a server that is held back is not connected, whoever asks, and says why", async () => {
-    const side = server("project", { held: { status: "needs-approval", reason: "Nobody has approved it." } });
+  test("a server that is held back is not connected for any caller, and gives the reason", async () => {
+    const side = server("project", { held: { status: "needs-approval", reason: "It is not approved." } });
     const off = server("off", { held: { status: "disconnected", reason: "It is switched off." } });
-    const { pool } = await poolOf([side, off]);
+    const { pool } = await openPool([side, off]);
     await pool.discover("all");
     await pool.discover({ name: "project" });
     await pool.list("project");
     await expect(pool.connection("project")?.call("a", {}, {})).rejects.toMatchObject({
       code: "NEEDS_APPROVAL",
-      message: 'The server "project" is not connected: Nobody has approved it.',
+      message: 'The server "project" is not connected: It is not approved.',
     });
     await expect(pool.connection("off")?.call("a", {}, {})).rejects.toMatchObject({ code: "CONNECT_FAILED" });
     expect([side.connects, off.connects]).toEqual([0, 0]);
     expect(pool.statuses()).toMatchObject([
-      { status: "needs-approval", reason: "Nobody has approved it." },
+      { status: "needs-approval", reason: "It is not approved." },
       { status: "disconnected", reason: "It is switched off." },
     ]);
   });
@@ -487,9 +493,9 @@ describe("the snapshot", () => {
     const shared = cache();
     const first = server("one");
     first.rejected = [{ name: "bad", reason: "it has no name" }];
-    await settle((await poolOf([first], { snapshot: createSnapshot(shared, "c") })).pool);
+    await settle((await openPool([first], { snapshot: createSnapshot(shared, "c") })).pool);
     const second = server("one");
-    const { pool, gateway } = await poolOf([second], { snapshot: createSnapshot(shared, "c") });
+    const { pool, gateway } = await openPool([second], { snapshot: createSnapshot(shared, "c") });
     expect(names(gateway)).toEqual(["one:a"]);
     expect(gateway.catalog.server("one")?.title).toBe("The one");
     expect(pool.status("one")).toMatchObject({
@@ -504,17 +510,17 @@ describe("the snapshot", () => {
     await vi.advanceTimersByTimeAsync(1);
     await call;
     expect(second.priors).toEqual([{ connects: 1 }]);
-    // What it says now is what was remembered, so nothing has changed.
+    // Its answer equals the cached listing, so nothing has changed.
     expect([second.lists, gateway.catalog.revision]).toEqual([1, revision]);
   });
 
   test("a changed definition costs its own server its tools, and no other", async () => {
     const shared = cache();
     const sides = [server("one"), server("two")];
-    await settle((await poolOf(sides, { snapshot: createSnapshot(shared, "c") })).pool);
+    await settle((await openPool(sides, { snapshot: createSnapshot(shared, "c") })).pool);
     const connection = { type: "stdio" as const, command: "another", args: [], env: {} };
     const changed = server("one", { config: { connection } });
-    const { pool, gateway } = await poolOf([changed, server("two")], {
+    const { pool, gateway } = await openPool([changed, server("two")], {
       snapshot: createSnapshot(shared, "c"),
     });
     expect(names(gateway)).toEqual(["two:a"]);
@@ -525,31 +531,31 @@ describe("the snapshot", () => {
     const shared = cache();
     const inFile = (file: string) =>
       server("one", { config: { origin: { source: "test", scope: "project", file } } });
-    await settle((await poolOf([inFile("/a/.mcp.json")], { snapshot: createSnapshot(shared, "c") })).pool);
-    const other = await poolOf([inFile("/b/.mcp.json")], { snapshot: createSnapshot(shared, "c") });
+    await settle((await openPool([inFile("/a/.mcp.json")], { snapshot: createSnapshot(shared, "c") })).pool);
+    const other = await openPool([inFile("/b/.mcp.json")], { snapshot: createSnapshot(shared, "c") });
     expect(names(other.gateway)).toEqual([]);
-    const same = await poolOf([inFile("/a/.mcp.json")], { snapshot: createSnapshot(shared, "c") });
+    const same = await openPool([inFile("/a/.mcp.json")], { snapshot: createSnapshot(shared, "c") });
     expect(names(same.gateway)).toEqual(["one:a"]);
   });
 
-  test("what is held back is not restored", async () => {
+  test("a held server is not restored", async () => {
     const shared = cache();
-    await settle((await poolOf([server("one")], { snapshot: createSnapshot(shared, "c") })).pool);
+    await settle((await openPool([server("one")], { snapshot: createSnapshot(shared, "c") })).pool);
     const held = server("one", { held: { status: "needs-approval", reason: "It was revoked." } });
-    const { pool, gateway } = await poolOf([held], { snapshot: createSnapshot(shared, "c") });
+    const { pool, gateway } = await openPool([held], { snapshot: createSnapshot(shared, "c") });
     expect(names(gateway)).toEqual([]);
     expect(pool.status("one")).toMatchObject({ status: "needs-approval", listedAt: undefined });
   });
 
-  test("what is old, or from the future, is shown at once and asked for anew", async () => {
+  test("a listing that is old, or from the future, is served at once and refreshed", async () => {
     for (const shift of [3_600_000, -60_000]) {
       const shared = cache();
       const now = Date.now();
-      await settle((await poolOf([server("one")], { snapshot: createSnapshot(shared, "c") })).pool);
+      await settle((await openPool([server("one")], { snapshot: createSnapshot(shared, "c") })).pool);
       vi.setSystemTime(now + shift);
       const side = server("one");
       side.tools = [tool("new")];
-      const { pool, gateway } = await poolOf([side], { snapshot: createSnapshot(shared, "c") });
+      const { pool, gateway } = await openPool([side], { snapshot: createSnapshot(shared, "c") });
       expect(names(gateway)).toEqual(["one:a"]);
       void pool.discover("stale");
       await vi.advanceTimersByTimeAsync(1);
@@ -564,7 +570,7 @@ describe("a handle", () => {
 
   test("of a connected server uses its connection and leaves it open", async () => {
     const side = server("one");
-    const { pool } = await poolOf([side]);
+    const { pool } = await openPool([side]);
     const done = pool.discover("all");
     await vi.advanceTimersByTimeAsync(1);
     await done;
@@ -578,7 +584,7 @@ describe("a handle", () => {
   test("of a server that is not connected ends with its own connection, and the pool keeps the listing", async () => {
     const shared = createCache({ onTrouble() {} });
     const side = server("one");
-    const { pool, gateway } = await poolOf([side], { snapshot: createSnapshot(shared, "c") });
+    const { pool, gateway } = await openPool([side], { snapshot: createSnapshot(shared, "c") });
     const opening = pool.open(side.member.config);
     await vi.advanceTimersByTimeAsync(1);
     const handle = await opening;
@@ -588,7 +594,7 @@ describe("a handle", () => {
     expect(names(gateway)).toEqual(["one:a"]);
     expect(pool.status("one")).toMatchObject({ status: "disconnected", info: { name: "one" } });
     await pool.close();
-    const next = await poolOf([server("one")], { snapshot: createSnapshot(shared, "c") });
+    const next = await openPool([server("one")], { snapshot: createSnapshot(shared, "c") });
     expect(names(next.gateway)).toEqual(["one:a"]);
   });
 
@@ -597,7 +603,7 @@ describe("a handle", () => {
     ["of another definition of the same name", { args: ["other"] }, {}],
   ])("%s is a temporary one, and its listing is not the gateway's", async (_, change, options) => {
     const side = server("one");
-    const { pool, gateway } = await poolOf([side]);
+    const { pool, gateway } = await openPool([side]);
     const { config } = side.member;
     const opening = pool.open({ ...config, connection: { ...config.connection, ...change } }, options);
     await vi.advanceTimersByTimeAsync(1);
@@ -610,11 +616,11 @@ describe("a handle", () => {
 });
 
 describe("close", () => {
-  test("ends connections, those still being opened too, and lets nobody wait for what is queued", async () => {
+  test("ends connections, those still being opened too, and leaves no caller waiting in the queue", async () => {
     const open = server("open");
     const hanging = Array.from({ length: 8 }, (_, index) => server(`hanging${index}`));
     for (const side of hanging) side.connectMs = 10_000;
-    const { pool, gateway, errors } = await poolOf([open, ...hanging]);
+    const { pool, gateway, errors } = await openPool([open, ...hanging]);
     const asked = pool.discover("all");
     const settled = pool.settled();
     await vi.advanceTimersByTimeAsync(5);
@@ -636,7 +642,7 @@ describe("close", () => {
   test("a list that is being read is abandoned", async () => {
     const side = server("one");
     side.listMs = 60_000;
-    const { pool, errors } = await poolOf([side]);
+    const { pool, errors } = await openPool([side]);
     const asked = pool.discover("all");
     await vi.advanceTimersByTimeAsync(5);
     expect(side.listing).toBe(1);
@@ -647,8 +653,8 @@ describe("close", () => {
 
   test("a server that waits to be asked again is not asked any more", async () => {
     const side = server("one");
-    side.refusal = new GatewayError(CONNECT_FAILED, "Nobody is there.");
-    const { pool } = await poolOf([side]);
+    side.refusal = new GatewayError(CONNECT_FAILED, "The server is down.");
+    const { pool } = await openPool([side]);
     void pool.discover("all");
     await vi.advanceTimersByTimeAsync(1);
     await pool.close();

@@ -19,7 +19,7 @@ async function writer(folder: string): Promise<ChildProcess> {
   return child;
 }
 
-/** What a gateway would find that starts now. */
+/** Loads the listings as a gateway that starts now. */
 async function look(folder: string): Promise<CachedListing | undefined> {
   const troubled = (cause: unknown): never => {
     throw cause;
@@ -29,7 +29,7 @@ async function look(folder: string): Promise<CachedListing | undefined> {
 }
 
 /** The process whose text this is, which must be all of one piece. */
-function authorOf(found: CachedListing | undefined): number {
+function findAuthor(found: CachedListing | undefined): number {
   const description = found?.listing.tools[0]?.description ?? "";
   const [pid = "", round] = description.split(" ");
   expect(found?.info.name).toBe(round);
@@ -41,18 +41,18 @@ test("fault 55: of processes that write one snapshot, readers see each whole, al
   const folder = await temporaryFolder();
   const writers = await Promise.all([writer(folder), writer(folder)]);
   const seen = new Set<number>();
-  for (let reads = 0; reads < 150 || seen.size < 2; reads++) seen.add(authorOf(await look(folder)));
+  for (let reads = 0; reads < 150 || seen.size < 2; reads++) seen.add(findAuthor(await look(folder)));
   expect(seen).toEqual(new Set(writers.map(({ pid }) => pid)));
 
   const [doomed, survivor] = writers as [ChildProcess, ChildProcess];
   doomed.kill("SIGKILL");
   await once(doomed, "exit");
-  while (authorOf(await look(folder)) !== survivor.pid);
-  for (let reads = 0; reads < 50; reads++) expect(authorOf(await look(folder))).toBe(survivor.pid);
+  while (findAuthor(await look(folder)) !== survivor.pid);
+  for (let reads = 0; reads < 50; reads++) expect(findAuthor(await look(folder))).toBe(survivor.pid);
 
   survivor.kill("SIGKILL");
   await once(survivor, "exit");
-  expect(authorOf(await look(folder))).toBe(survivor.pid);
+  expect(findAuthor(await look(folder))).toBe(survivor.pid);
   const names = await readdir(folder);
   expect(names.filter((name) => !name.endsWith(".draft"))).toHaveLength(1);
 });

@@ -13,8 +13,8 @@ function neverTroubled(cause: unknown): void {
   throw cause;
 }
 
-/** What is remembered of a server with one tool. */
-function remembered(tool: string, savedAt: number = Date.now()): CachedListing {
+/** Creates the cached listing of a server with one tool. */
+function createListing(tool: string, savedAt: number = Date.now()): CachedListing {
   return {
     hash: `hash of ${tool}`,
     savedAt,
@@ -31,15 +31,15 @@ function remembered(tool: string, savedAt: number = Date.now()): CachedListing {
 }
 
 /** Opens a cache on the same folder, as each start of a gateway does. */
-async function folderOf(): Promise<() => Promise<Cache>> {
+async function createFolder(): Promise<() => Promise<Cache>> {
   const folder = await temporaryFolder();
   return async () => createCache({ storage: fileStorage(folder), onTrouble: neverTroubled });
 }
 
 describe("the snapshot", () => {
-  test("gives back at the next start what servers said, to the letter", async () => {
-    const open = await folderOf();
-    const [a, b] = [remembered("a"), remembered("b")];
+  test("returns the listings of servers unchanged at the next start", async () => {
+    const open = await createFolder();
+    const [a, b] = [createListing("a"), createListing("b")];
     const snapshot = createSnapshot(await open(), "config");
     snapshot.set("one", a);
     snapshot.set("two", b);
@@ -52,15 +52,15 @@ describe("the snapshot", () => {
     );
   });
 
-  test("keeps what another start remembered and this one has not asked", async () => {
-    const open = await folderOf();
+  test("keeps listings of an earlier start for servers that this one has not asked", async () => {
+    const open = await createFolder();
     const first = createSnapshot(await open(), "config");
-    first.set("one", remembered("a"));
-    first.set("two", remembered("b"));
+    first.set("one", createListing("a"));
+    first.set("two", createListing("b"));
     await first.flush();
     const second = createSnapshot(await open(), "config");
     await second.load();
-    second.set("two", remembered("c"));
+    second.set("two", createListing("c"));
     await second.flush();
     const found = await createSnapshot(await open(), "config").load();
     expect([...found].map(([name, { hash }]) => [name, hash])).toEqual([
@@ -70,14 +70,14 @@ describe("the snapshot", () => {
   });
 
   test("of two configs, neither sees nor overwrites the other's", async () => {
-    const open = await folderOf();
+    const open = await createFolder();
     const [one, two] = [createSnapshot(await open(), "/a.json"), createSnapshot(await open(), "/b.json")];
-    one.set("server", remembered("a"));
-    two.set("server", remembered("b"));
+    one.set("server", createListing("a"));
+    two.set("server", createListing("b"));
     await Promise.all([one.flush(), two.flush()]);
-    const hashOf = async (owner: string) =>
+    const loadHash = async (owner: string) =>
       (await createSnapshot(await open(), owner).load()).get("server")?.hash;
-    expect([await hashOf("/a.json"), await hashOf("/b.json"), await hashOf("/c.json")]).toEqual([
+    expect([await loadHash("/a.json"), await loadHash("/b.json"), await loadHash("/c.json")]).toEqual([
       "hash of a",
       "hash of b",
       undefined,
@@ -89,7 +89,7 @@ describe("the snapshot", () => {
     let writes = 0;
     const cache = { get: async () => undefined, set: async () => void writes++ };
     const snapshot = createSnapshot(cache, "config");
-    for (let index = 0; index < 50; index++) snapshot.set(`server ${index}`, remembered("a"));
+    for (let index = 0; index < 50; index++) snapshot.set(`server ${index}`, createListing("a"));
     await vi.advanceTimersByTimeAsync(999);
     expect(writes).toBe(0);
     await vi.advanceTimersByTimeAsync(1);
@@ -97,7 +97,7 @@ describe("the snapshot", () => {
     await vi.advanceTimersByTimeAsync(60_000);
     await snapshot.flush();
     expect(writes).toBe(1);
-    snapshot.set("server", remembered("b"));
+    snapshot.set("server", createListing("b"));
     await snapshot.flush();
     expect(writes).toBe(2);
   });
@@ -119,10 +119,10 @@ describe("the snapshot", () => {
     };
     const open = () => createCache({ storage: createStorage({ driver }), onTrouble: neverTroubled });
     const snapshot = createSnapshot(open(), "config");
-    snapshot.set("server", remembered("old"));
+    snapshot.set("server", createListing("old"));
     const first = snapshot.flush();
     await vi.waitFor(() => expect(release).toHaveLength(1));
-    snapshot.set("server", remembered("new"));
+    snapshot.set("server", createListing("new"));
     let flushed = false;
     const second = snapshot.flush().then(() => {
       flushed = true;
@@ -138,17 +138,17 @@ describe("the snapshot", () => {
     expect((await createSnapshot(open(), "config").load()).get("server")?.hash).toBe("hash of new");
   });
 
-  test("lets go of what nobody has seen for a month", async () => {
-    const open = await folderOf();
+  test("drops listings that are older than a month", async () => {
+    const open = await createFolder();
     const snapshot = createSnapshot(await open(), "config");
-    snapshot.set("gone", remembered("a", Date.now() - 31 * DAY_MS));
-    snapshot.set("old", remembered("b", Date.now() - 29 * DAY_MS));
+    snapshot.set("gone", createListing("a", Date.now() - 31 * DAY_MS));
+    snapshot.set("old", createListing("b", Date.now() - 29 * DAY_MS));
     await snapshot.flush();
     expect([...(await createSnapshot(await open(), "config").load()).keys()]).toEqual(["old"]);
   });
 
   test("has nothing to do with what is no snapshot, whatever it holds", async () => {
-    const good = remembered("a");
+    const good = createListing("a");
     const wrong = fc.oneof(
       fc.jsonValue(),
       fc.constantFrom(

@@ -11,19 +11,20 @@ import {
   type Plugin,
   type SettledCall,
 } from "../../../core/mod.ts";
-import { definitionHash, placeOf } from "../../../core/services/sources.ts";
+import { toServerKey } from "../../../core/services/sources.ts";
 import { approvals } from "../../../plugins/approvals/mod.ts";
 import { audit, memorySink } from "../../../plugins/audit/mod.ts";
 import { type CacheOptions, cache } from "../../../plugins/cache/mod.ts";
+import { hashServer } from "../../../plugins/lib/hash.ts";
 import { mcp } from "../../../plugins/mcp/mod.ts";
 import { type SourcesOptions, sources } from "../../../plugins/sources/mod.ts";
 import { memoryStore, type StateOptions, state } from "../../../plugins/state/mod.ts";
 import { type UpstreamsOptions, upstreams } from "../../../plugins/upstreams/mod.ts";
 import { anygpt } from "../../../presets/anygpt/mod.ts";
 import { closeServers, listen } from "../../fixtures/http-servers.ts";
-import { errorOf, jsonOf, textOf } from "../../support/failure.ts";
+import { getError, parseJson, readText } from "../../support/failure.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
-import { machineWith, mcpServers } from "../sources/_machine.ts";
+import { createMachine, mcpServers } from "../sources/_machine.ts";
 import { faulty as faultyServer, isAlive, script, until } from "./_fixtures.ts";
 
 let home: string;
@@ -51,7 +52,7 @@ function counted(name: string, { command, args }: { command: string; args: reado
   };
 }
 
-async function startsOf(name: string): Promise<number> {
+async function countStarts(name: string): Promise<number> {
   const text = await readFile(join(home, `starts-${name}`), "utf8").catch(() => "");
   return text.split("\n").length - 1;
 }
@@ -92,7 +93,7 @@ function listening(make: (listener: Plugin) => Promise<Gateway>): Promise<Opened
 }
 
 /** A gateway with servers behind it and what it keeps in a folder of its own. Nothing is asked at the start. */
-function open(options: Options): Promise<Opened> {
+function openUpstreams(options: Options): Promise<Opened> {
   return listening((listener) =>
     createGateway({
       configFile: options.configFile,
@@ -112,51 +113,51 @@ function open(options: Options): Promise<Opened> {
 
 const names = ({ gateway }: Opened): string[] => gateway.catalog.tools().map(({ id }) => id);
 
-async function pidOf(opened: Opened, server: string): Promise<number> {
-  return (JSON.parse(textOf(await opened.run(`${server}:process`))) as { pid: number }).pid;
+async function readPid(opened: Opened, server: string): Promise<number> {
+  return (JSON.parse(readText(await opened.run(`${server}:process`))) as { pid: number }).pid;
 }
 
 describe("a connection", () => {
   test("is opened by the first call and shared by all", async () => {
     const servers = { one: counted("one", faulty("ok")) };
-    const first = await open({ servers, upstreams: { useCache: true } });
-    expect(await startsOf("one")).toBe(0);
+    const first = await openUpstreams({ servers, upstreams: { useCache: true } });
+    expect(await countStarts("one")).toBe(0);
     await first.gateway.services.servers?.refresh();
     await first.gateway.close();
-    expect(await startsOf("one")).toBe(1);
+    expect(await countStarts("one")).toBe(1);
 
-    const second = await open({ servers, upstreams: { useCache: true } });
+    const second = await openUpstreams({ servers, upstreams: { useCache: true } });
     expect(second.status("one").status).toBe("disconnected");
-    expect(await startsOf("one")).toBe(1);
+    expect(await countStarts("one")).toBe(1);
     const texts = Array.from({ length: 30 }, (_, index) => `call ${index}`);
     const calls = await Promise.all(texts.map((text) => second.run("one:echo", { text })));
-    expect(calls.map(textOf)).toEqual(texts);
-    expect(await startsOf("one")).toBe(2);
+    expect(calls.map(readText)).toEqual(texts);
+    expect(await countStarts("one")).toBe(2);
     expect(second.status("one")).toMatchObject({ status: "connected", reason: "It is connected." });
   });
 
-  test("is opened by the first call even if nobody knows the server's tools yet", async () => {
+  test("is opened by the first call even if the server's tools are not known yet", async () => {
     const servers = { one: counted("one", faulty("ok")), gone: { command: "no-such-command" } };
-    const opened = await open({ servers });
-    const calls = ["one:echo", "one:echo", "one:none", "gone:echo", "nobody:echo"];
-    const [first, second, none, gone, nobody] = await Promise.all(
+    const opened = await openUpstreams({ servers });
+    const calls = ["one:echo", "one:echo", "one:none", "gone:echo", "unknown:echo"];
+    const [first, second, none, gone, unknown] = await Promise.all(
       calls.map((tool) => opened.run(tool, { text: "hi" })),
     );
-    expect([first, second].map((call) => textOf(call as SettledCall))).toEqual(["hi", "hi"]);
-    const errors = [none, gone, nobody].map((call) => errorOf(call as SettledCall));
+    expect([first, second].map((call) => readText(call as SettledCall))).toEqual(["hi", "hi"]);
+    const errors = [none, gone, unknown].map((call) => getError(call as SettledCall));
     expect(errors.map(({ code }) => code)).toEqual(["TOOL_NOT_FOUND", "CONNECT_FAILED", "TOOL_NOT_FOUND"]);
     expect(errors[1]?.message).toContain("it was not found");
-    expect(await startsOf("one")).toBe(1);
+    expect(await countStarts("one")).toBe(1);
   });
 
-  test("is closed when nobody uses it, but never with a call in flight", async () => {
+  test("is closed when idle, but never with a call in flight", async () => {
     const servers = { late: counted("late", faulty("late")) };
-    const opened = await open({ servers, upstreams: { idleMs: 60 } });
+    const opened = await openUpstreams({ servers, upstreams: { idleMs: 60 } });
     await opened.gateway.services.servers?.refresh();
     // The answer takes 200 ms.
     const call = opened.run("late:fault");
-    const pid = await pidOf(opened, "late");
-    expect(textOf(await call)).toBe("late");
+    const pid = await readPid(opened, "late");
+    expect(readText(await call)).toBe("late");
     expect(isAlive(pid)).toBe(true);
     await until(() => !isAlive(pid));
     expect(opened.status("late")).toEqual(
@@ -166,37 +167,37 @@ describe("a connection", () => {
       }),
     );
     expect(names(opened)).toContain("late:fault");
-    expect(textOf(await opened.run("late:echo", { text: "again" }))).toBe("again");
-    expect(await pidOf(opened, "late")).not.toBe(pid);
+    expect(readText(await opened.run("late:echo", { text: "again" }))).toBe("again");
+    expect(await readPid(opened, "late")).not.toBe(pid);
   });
 
-  test("is opened anew by the next call after its process was killed", async () => {
-    const opened = await open({ servers: { one: counted("one", faulty("ok")) } });
+  test("is opened again by the next call after its process was killed", async () => {
+    const opened = await openUpstreams({ servers: { one: counted("one", faulty("ok")) } });
     await opened.gateway.services.servers?.refresh();
     for (let round = 1; round <= 3; round++) {
-      const pid = await pidOf(opened, "one");
+      const pid = await readPid(opened, "one");
       process.kill(pid, "SIGKILL");
       await until(() => opened.status("one").status === "disconnected");
       expect(opened.status("one").reason).toBe(
         "Its process was ended by SIGKILL. It is opened again when it is needed.",
       );
-      expect(textOf(await opened.run("one:echo", { text: "back" }))).toBe("back");
-      expect(await startsOf("one")).toBe(round + 1);
+      expect(readText(await opened.run("one:echo", { text: "back" }))).toBe("back");
+      expect(await countStarts("one")).toBe(round + 1);
     }
     expect(opened.errors).toEqual([]);
   });
 
   test("that ends during a call fails it at once, and the call is not made again", async () => {
-    const opened = await open({ servers: { one: counted("one", faulty("ok")) } });
+    const opened = await openUpstreams({ servers: { one: counted("one", faulty("ok")) } });
     await opened.gateway.services.servers?.refresh();
-    const pid = await pidOf(opened, "one");
+    const pid = await readPid(opened, "one");
     const waiting = [opened.run("one:wait"), opened.run("one:wait")];
     // Answered after the others have been sent, for there is one pipe.
     await opened.run("one:echo", { text: "" });
     const killed = performance.now();
     process.kill(pid, "SIGKILL");
     for (const call of await Promise.all(waiting)) {
-      expect(errorOf(call)).toMatchObject({
+      expect(getError(call)).toMatchObject({
         code: "OUTCOME_UNKNOWN",
         message:
           'It is unknown whether "one:wait" was done: The connection to the server "one" ended: its process was ended by SIGKILL.',
@@ -205,11 +206,11 @@ describe("a connection", () => {
     }
     expect(performance.now() - killed).toBeLessThan(10_000);
     const ended = await opened.run("one:exit");
-    expect(errorOf(ended).code).toBe("OUTCOME_UNKNOWN");
+    expect(getError(ended).code).toBe("OUTCOME_UNKNOWN");
     // One start for the listing, one for the call that ended it, and none to make either again.
     await new Promise((resolve) => setTimeout(resolve, 100));
-    expect(await startsOf("one")).toBe(2);
-    expect(textOf(await opened.run("one:echo", { text: "back" }))).toBe("back");
+    expect(await countStarts("one")).toBe(2);
+    expect(readText(await opened.run("one:echo", { text: "back" }))).toBe("back");
   });
 
   test("fault 19: a server that exits right after its handshake is not started again and again", async () => {
@@ -224,7 +225,9 @@ describe("a connection", () => {
         console.log(JSON.stringify({ jsonrpc: "2.0", id, result: { protocolVersion, capabilities: { tools: {} }, serverInfo } }));
       });`,
     );
-    const opened = await open({ servers: { exits: counted("exits", script(file)), ok: faulty("ok") } });
+    const opened = await openUpstreams({
+      servers: { exits: counted("exits", script(file)), ok: faulty("ok") },
+    });
     const started = performance.now();
     await opened.gateway.services.servers?.refresh();
     expect(opened.status("ok").status).toBe("connected");
@@ -235,12 +238,12 @@ describe("a connection", () => {
       await opened.gateway.services.servers?.refresh("exits");
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
-    expect(await startsOf("exits")).toBeLessThanOrEqual(2);
+    expect(await countStarts("exits")).toBeLessThanOrEqual(2);
     expect(opened.status("exits").status).toBe("error");
   });
 
   test("carries the number of calls at once that it is told, and the others wait", async () => {
-    const opened = await open({ servers: { one: faulty("late") }, upstreams: { concurrency: 2 } });
+    const opened = await openUpstreams({ servers: { one: faulty("late") }, upstreams: { concurrency: 2 } });
     await opened.gateway.services.servers?.refresh();
     const begun = performance.now();
     await Promise.all(Array.from({ length: 4 }, () => opened.run("one:fault")));
@@ -253,10 +256,10 @@ describe("a status", () => {
     const locked = await listen((_, response) => void response.writeHead(401).end());
     const gone = await listen(() => {});
     await gone.close();
-    const machine = await machineWith({
+    const machine = await createMachine({
       "project/.mcp.json": mcpServers({ shared: { command: "canary", args: ["canary"] } }),
     });
-    const opened = await open({
+    const opened = await openUpstreams({
       sources: { machine, clients: ["claude-code"] },
       servers: {
         good: faulty("ok"),
@@ -319,23 +322,23 @@ describe("a status", () => {
       status: "error",
       reason: 'The server id "anygpt" is taken by the gateway itself. Give the server another name.',
     });
-    expect(await startsOf("anygpt")).toBe(0);
+    expect(await countStarts("anygpt")).toBe(0);
     expect(opened.gateway.tools.map(({ enabled }) => enabled)).toEqual(Array(5).fill(true));
     const listed = await opened.run("anygpt:list_mcp_servers");
-    expect(jsonOf(listed)).toMatchObject({
+    expect(parseJson(listed)).toMatchObject({
       servers: expect.arrayContaining([expect.objectContaining({ name: "good", toolCount: 14 })]),
     });
   });
 
-  test("what is wrong with the sources reaches whoever listens for errors, without a secret", async () => {
-    const machine = await machineWith({
+  test("errors of sources reach the error hooks, without a secret", async () => {
+    const machine = await createMachine({
       "home/.cursor/mcp.json": '{ "mcpServers": { "a": canary',
       "home/.kimi/mcp.json": mcpServers({
         one: { command: "another", env: { KEY: "canary" } },
         bad: { command: {} },
       }),
     });
-    const { errors, gateway } = await open({
+    const { errors, gateway } = await openUpstreams({
       sources: { machine, clients: ["cursor", "kimi"] },
       servers: { one: faulty("ok") },
     });
@@ -355,12 +358,12 @@ describe("a status", () => {
 describe("the lists", () => {
   test("a server that announces a change is read again, and no other is started", async () => {
     const servers = { one: counted("one", faulty("ok")), two: counted("two", faulty("ok")) };
-    const opened = await open({ servers });
+    const opened = await openUpstreams({ servers });
     const service = opened.gateway.services.servers;
     await service?.refresh("one");
     const before = service?.status("one")?.listedAt ?? 0;
     const { revision } = opened.gateway.catalog;
-    expect(textOf(await opened.run("one:change"))).toBe("changed");
+    expect(readText(await opened.run("one:change"))).toBe("changed");
     await until(() => (service?.status("one")?.listedAt ?? 0) > before);
     // It says the same as before, so the catalog has not moved.
     expect(opened.gateway.catalog.revision).toBe(revision);
@@ -368,11 +371,11 @@ describe("the lists", () => {
       prompts: [{ name: "greet" }],
       resources: [{ uri: "file:///a" }],
     });
-    expect([await startsOf("one"), await startsOf("two")]).toEqual([1, 0]);
+    expect([await countStarts("one"), await countStarts("two")]).toEqual([1, 0]);
   });
 
   test("a definition that allows or forbids tools is heeded, with and without rules", async () => {
-    const opened = await open({
+    const opened = await openUpstreams({
       servers: {
         some: { ...faulty("ok"), includeTools: ["echo"] },
         most: { ...faulty("ok"), excludeTools: ["echo"] },
@@ -382,8 +385,8 @@ describe("the lists", () => {
     const enabled = opened.gateway.catalog.tools().filter((tool) => tool.enabled);
     expect(enabled.filter(({ server }) => server === "some").map(({ name }) => name)).toEqual(["echo"]);
     expect(enabled.filter(({ server }) => server === "most")).toHaveLength(13);
-    expect(textOf(await opened.run("some:echo", { text: "yes" }))).toBe("yes");
-    const denied = errorOf(await opened.run("most:echo", { text: "no" }));
+    expect(readText(await opened.run("some:echo", { text: "yes" }))).toBe("yes");
+    const denied = getError(await opened.run("most:echo", { text: "no" }));
     expect(denied.code).toBe("TOOL_DISABLED");
     expect(denied.message).toBe(
       '"most:echo" is disabled. It is not allowed by the definition of its server in inline.',
@@ -391,9 +394,9 @@ describe("the lists", () => {
   });
 
   test("a call takes no longer than its server's definition allows", async () => {
-    const opened = await open({ servers: { one: { ...faulty("ok"), callTimeoutMs: 150 } } });
+    const opened = await openUpstreams({ servers: { one: { ...faulty("ok"), callTimeoutMs: 150 } } });
     await opened.gateway.services.servers?.refresh();
-    expect(errorOf(await opened.run("one:wait")).code).toBe("TIMEOUT");
+    expect(getError(await opened.run("one:wait")).code).toBe("TIMEOUT");
   });
 });
 
@@ -402,7 +405,7 @@ describe("the snapshot", () => {
 
   /** Opens a gateway, waits until every server was asked, and closes it. */
   async function warm(options: Options): Promise<void> {
-    const { gateway } = await open({ upstreams: useCache, ...options });
+    const { gateway } = await openUpstreams({ upstreams: useCache, ...options });
     await gateway.services.servers?.settled();
     await gateway.close();
   }
@@ -410,15 +413,15 @@ describe("the snapshot", () => {
   test("a second gateway has every tool at once and starts no server before a call", async () => {
     const servers = { one: counted("one", faulty("ok")), two: counted("two", faulty("twopages")) };
     await warm({ servers });
-    const opened = await open({ servers, upstreams: useCache });
+    const opened = await openUpstreams({ servers, upstreams: useCache });
     expect(names(opened)).toHaveLength(28);
     await opened.gateway.services.servers?.settled();
-    expect([await startsOf("one"), await startsOf("two")]).toEqual([1, 1]);
-    expect(textOf(await opened.run("two:echo", { text: "hi" }))).toBe("hi");
-    expect([await startsOf("one"), await startsOf("two")]).toEqual([1, 2]);
+    expect([await countStarts("one"), await countStarts("two")]).toEqual([1, 1]);
+    expect(readText(await opened.run("two:echo", { text: "hi" }))).toBe("hi");
+    expect([await countStarts("one"), await countStarts("two")]).toEqual([1, 2]);
   });
 
-  test("nothing is remembered unless that is asked for, nor where there is no cache", async () => {
+  test("caches nothing unless configured to, nor where there is no cache", async () => {
     const servers = { one: counted("one", faulty("ok")) };
     await warm({ servers });
     for (const options of [
@@ -426,34 +429,34 @@ describe("the snapshot", () => {
       { upstreams: {} },
       { upstreams: { useCache: true }, cache: { enabled: false } },
     ]) {
-      const opened = await open({ servers, ...options });
+      const opened = await openUpstreams({ servers, ...options });
       expect(names(opened)).toEqual([]);
       expect(opened.status("one").status).toBe("disconnected");
     }
   });
 
-  test("what is older than it may be is shown at once and refreshed in the background", async () => {
+  test("an outdated listing is served at once and refreshed in the background", async () => {
     const servers = { one: counted("one", faulty("ok")) };
     await warm({ servers });
-    const opened = await open({ servers, upstreams: useCache, cache: { ttl: 0 } });
+    const opened = await openUpstreams({ servers, upstreams: useCache, cache: { ttl: 0 } });
     const { revision } = opened.gateway.catalog;
     expect(names(opened)).toHaveLength(14);
     expect(opened.status("one").status).toBe("disconnected");
     await opened.gateway.services.servers?.settled();
     expect(opened.status("one").status).toBe("connected");
-    expect(await startsOf("one")).toBe(2);
+    expect(await countStarts("one")).toBe(2);
     expect(opened.gateway.catalog.revision).toBe(revision);
   });
 
-  test("a changed definition is asked anew, and no other server is", async () => {
+  test("a changed definition is asked again, and no other server is", async () => {
     const servers = { one: counted("one", faulty("ok")), two: counted("two", faulty("ok")) };
     await warm({ servers });
     const changed = { ...servers, two: counted("two", faulty("onebadtool")) };
-    const opened = await open({ servers: changed, upstreams: useCache });
+    const opened = await openUpstreams({ servers: changed, upstreams: useCache });
     expect(names(opened)).toHaveLength(14);
     await opened.gateway.services.servers?.settled();
     expect(names(opened)).toHaveLength(14 + 99);
-    expect([await startsOf("one"), await startsOf("two")]).toEqual([1, 2]);
+    expect([await countStarts("one"), await countStarts("two")]).toEqual([1, 2]);
   });
 
   test("two configs in one folder do not overwrite each other's", async () => {
@@ -461,29 +464,29 @@ describe("the snapshot", () => {
     const two = { servers: { same: counted("two", faulty("twopages")) }, configFile: join(home, "two.json") };
     await Promise.all([warm(one), warm(two)]);
     for (const config of [one, two]) {
-      expect(names(await open({ ...config, upstreams: useCache }))).toHaveLength(14);
+      expect(names(await openUpstreams({ ...config, upstreams: useCache }))).toHaveLength(14);
     }
-    expect([await startsOf("one"), await startsOf("two")]).toEqual([1, 1]);
+    expect([await countStarts("one"), await countStarts("two")]).toEqual([1, 1]);
   });
 
-  test("fault 54: a damaged file is as good as none", async () => {
+  test("fault 54: ignores a damaged file", async () => {
     const servers = { one: counted("one", faulty("ok")) };
     await warm({ servers });
     const [file = ""] = await readdir(join(home, "cache"));
     await writeFile(join(home, "cache", file), (await readFile(join(home, "cache", file))).subarray(0, -9));
-    const opened = await open({ servers, upstreams: useCache });
+    const opened = await openUpstreams({ servers, upstreams: useCache });
     expect(names(opened)).toEqual([]);
     await opened.gateway.services.servers?.settled();
     expect(names(opened)).toHaveLength(14);
     await opened.gateway.close();
-    expect(names(await open({ servers, upstreams: useCache }))).toHaveLength(14);
-    expect(await startsOf("one")).toBe(2);
+    expect(names(await openUpstreams({ servers, upstreams: useCache }))).toHaveLength(14);
+    expect(await countStarts("one")).toBe(2);
     expect(opened.errors).toEqual([]);
   });
 
   test("fault 53: without a folder to write to, everything works and one warning is heard", async () => {
     await writeFile(join(home, "file"), "");
-    const opened = await open({
+    const opened = await openUpstreams({
       servers: { one: faulty("ok"), two: faulty("ok") },
       upstreams: useCache,
       cache: { folder: join(home, "file", "cache") },
@@ -495,13 +498,13 @@ describe("the snapshot", () => {
     expect(opened.errors.map(({ code }) => code)).toEqual(["CACHE_UNAVAILABLE"]);
   });
 
-  test("fault 55: gateways that share a folder at the same time leave a whole snapshot in it", async () => {
+  test("fault 55: gateways that use one folder at the same time leave a complete snapshot in it", async () => {
     const servers = { one: faulty("ok"), two: faulty("ok") };
-    const together = await Promise.all([1, 2, 3].map(() => open({ servers, upstreams: useCache })));
+    const together = await Promise.all([1, 2, 3].map(() => openUpstreams({ servers, upstreams: useCache })));
     await Promise.all(together.map(({ gateway }) => gateway.services.servers?.settled()));
     // Two close at the same moment, and the third is still there.
     await Promise.all(together.slice(1).map(({ gateway }) => gateway.close()));
-    const opened = await open({ servers, upstreams: useCache });
+    const opened = await openUpstreams({ servers, upstreams: useCache });
     expect(names(opened)).toHaveLength(28);
     expect(opened.errors).toEqual([]);
   });
@@ -509,7 +512,7 @@ describe("the snapshot", () => {
 
 describe("a server from a project file", () => {
   async function project(entry: Entry) {
-    const machine = await machineWith({ "project/.mcp.json": mcpServers({ tool: entry }) });
+    const machine = await createMachine({ "project/.mcp.json": mcpServers({ tool: entry }) });
     const options: Options = {
       sources: { machine, clients: ["claude-code"] },
       upstreams: { useCache: true, discover: "stale" },
@@ -518,7 +521,7 @@ describe("a server from a project file", () => {
   }
 
   async function settled(options: Options): Promise<Opened> {
-    const opened = await open(options);
+    const opened = await openUpstreams(options);
     await opened.gateway.services.servers?.settled();
     return opened;
   }
@@ -526,10 +529,10 @@ describe("a server from a project file", () => {
   function approval({ gateway }: Opened): [kind: string, name: string, hash: string] {
     const config = gateway.services.servers?.status("tool")?.config;
     if (!config) throw new Error("The server is not there.");
-    return ["server", placeOf(config), definitionHash(config)];
+    return ["server", toServerKey(config), hashServer(config)];
   }
 
-  test("is started once a person has approved that very definition, and until it is revoked", async () => {
+  test("is started once a user has approved that very definition, and until it is revoked", async () => {
     const entry = counted("tool", faulty("ok"));
     const { file, options } = await project(entry);
     const waiting = await settled(options);
@@ -539,14 +542,14 @@ describe("a server from a project file", () => {
     });
     await waiting.gateway.services.servers?.refresh("tool");
     expect(names(waiting)).toEqual([]);
-    expect(errorOf(await waiting.run("tool:echo")).code).toBe("NEEDS_APPROVAL");
-    expect(await startsOf("tool")).toBe(0);
+    expect(getError(await waiting.run("tool:echo")).code).toBe("NEEDS_APPROVAL");
+    expect(await countStarts("tool")).toBe(0);
     await waiting.gateway.services.approvals?.approve(...approval(waiting));
     await waiting.gateway.close();
 
     const approved = await settled(options);
     expect(approved.status("tool").status).toBe("connected");
-    expect(textOf(await approved.run("tool:echo", { text: "yes" }))).toBe("yes");
+    expect(readText(await approved.run("tool:echo", { text: "yes" }))).toBe("yes");
     await approved.gateway.close();
 
     await writeFile(file, mcpServers({ tool: { ...entry, env: { LD_PRELOAD: "evil.so" } } }));
@@ -566,16 +569,16 @@ describe("a server from a project file", () => {
     const revoked = await settled(options);
     expect(revoked.status("tool").status).toBe("needs-approval");
     expect(names(revoked)).toEqual([]);
-    expect(await startsOf("tool")).toBe(1);
+    expect(await countStarts("tool")).toBe(1);
   });
 
-  test("is noted as waiting, with what a person needs to know and no secret", async () => {
+  test("is noted as waiting, with what a user needs to know and no secret", async () => {
     const { file, options } = await project({
       command: "canary-free",
       args: ["--token", "canary", "postgres://user:canary@host"],
       env: { API_KEY: "canary", REGION: "canary" },
     });
-    const opened = await open(options);
+    const opened = await openUpstreams(options);
     const list = await opened.gateway.services.approvals?.list();
     expect(list).toMatchObject([
       {
@@ -588,7 +591,7 @@ describe("a server from a project file", () => {
       },
     ]);
     await writeFile(file, mcpServers({ tool: { url: "https://user:pass@a.example/mcp?key=pass#pass" } }));
-    const [remote] = (await (await open(options)).gateway.services.approvals?.list()) ?? [];
+    const [remote] = (await (await openUpstreams(options)).gateway.services.approvals?.list()) ?? [];
     expect(remote?.requested?.summary).toBe("A server at https://a.example/mcp");
   });
 
@@ -603,11 +606,11 @@ describe("a server from a project file", () => {
     expect(opened.status("tool").reason).toContain("its approval could not be read");
     expect(opened.status("own").status).toBe("connected");
     expect(opened.errors).toHaveLength(1);
-    expect(await startsOf("tool")).toBe(0);
+    expect(await countStarts("tool")).toBe(0);
   });
 
-  test("needs no approval where it is a person's own, or stands in the config", async () => {
-    const machine = await machineWith({ "home/.claude.json": mcpServers({ own: faulty("ok") }) });
+  test("needs no approval where it is a user's own, or stands in the config", async () => {
+    const machine = await createMachine({ "home/.claude.json": mcpServers({ own: faulty("ok") }) });
     const opened = await settled({
       sources: { machine, clients: ["claude-code"] },
       servers: { config: faulty("ok", "--x") },
@@ -622,7 +625,7 @@ describe("close", () => {
   test("leaves no process behind, however a server stands, and is soon done", async () => {
     const file = join(home, "hanging");
     const hanging = { command: "sh", args: ["-c", 'echo $$ >> "$0"; exec sleep 300', file] };
-    const opened = await open({
+    const opened = await openUpstreams({
       servers: {
         good: faulty("ok"),
         stubborn: faulty("grandchild"),
@@ -639,7 +642,7 @@ describe("close", () => {
       (await readFile(file, "utf8").catch(() => "")).split("\n").filter(Boolean).map(Number);
     await until(async () => names(opened).length === 28 && (await hangingPids()).length === 5);
     const processes = async (server: string) =>
-      Object.values(JSON.parse(textOf(await opened.run(`${server}:process`))) as object) as number[];
+      Object.values(JSON.parse(readText(await opened.run(`${server}:process`))) as object) as number[];
     const pids = [...(await processes("good")), ...(await processes("stubborn"))];
     expect([...pids, ...(await hangingPids())].map(isAlive)).toEqual(Array(8).fill(true));
     const closing = performance.now();
@@ -647,24 +650,24 @@ describe("close", () => {
     expect(performance.now() - closing).toBeLessThan(10_000);
     expect(pids.map(isAlive)).toEqual([false, false, false]);
     await until(async () => !(await hangingPids()).some(isAlive), 4_000);
-    // The sixth was waiting for its turn, and whoever waits for it is told.
+    // The sixth was waiting for its turn, and its caller gets an error.
     await opened.gateway.services.servers?.settled();
     expect(await hangingPids()).toHaveLength(5);
     expect(opened.errors).toEqual([]);
   });
 
-  test("remembers what was learned a moment before", async () => {
+  test("keeps listings that arrived a moment before", async () => {
     const servers = { one: faulty("ok") };
-    const opened = await open({ servers, upstreams: { useCache: true } });
+    const opened = await openUpstreams({ servers, upstreams: { useCache: true } });
     await opened.gateway.services.servers?.refresh();
     await opened.gateway.close();
-    expect(names(await open({ servers, upstreams: { useCache: true } }))).toHaveLength(14);
+    expect(names(await openUpstreams({ servers, upstreams: { useCache: true } }))).toHaveLength(14);
   });
 
   test("ends an idle connection that is still being closed", async () => {
-    const opened = await open({ servers: { one: faulty("ignoreterm") }, upstreams: { idleMs: 20 } });
+    const opened = await openUpstreams({ servers: { one: faulty("ignoreterm") }, upstreams: { idleMs: 20 } });
     await opened.gateway.services.servers?.refresh();
-    const pid = await pidOf(opened, "one");
+    const pid = await readPid(opened, "one");
     await until(() => opened.status("one").status === "disconnected");
     await opened.gateway.close();
     expect(isAlive(pid)).toBe(false);

@@ -1,16 +1,16 @@
 import { describe, expect, test } from "vitest";
 import { anygpt } from "../../../presets/anygpt/mod.ts";
-import { errorOf, jsonOf, textOf } from "../../support/failure.ts";
+import { getError, parseJson, readText } from "../../support/failure.ts";
 import { openPreset } from "../_open.ts";
 
 async function ask(tool: string, args: object = {}): Promise<unknown> {
   const { gateway } = await openPreset(anygpt);
-  return jsonOf(await gateway.run({ tool: `anygpt:${tool}`, args }));
+  return parseJson(await gateway.run({ tool: `anygpt:${tool}`, args }));
 }
 
 async function refusal(tool: string, args: unknown) {
   const { gateway } = await openPreset(anygpt);
-  return errorOf(await gateway.run({ tool: `anygpt:${tool}`, args }));
+  return getError(await gateway.run({ tool: `anygpt:${tool}`, args }));
 }
 
 test("an agent sees exactly the five tools of the specification", async () => {
@@ -100,7 +100,7 @@ describe("search_tools", () => {
     });
   });
 
-  test("finds nothing for an empty query, and for what nobody offers", async () => {
+  test("finds nothing for an empty query, and for a capability that no server has", async () => {
     expect(await ask("search_tools", { query: "" })).toEqual({ results: [] });
     expect(await ask("search_tools", { query: "xyzzy" })).toEqual({ results: [] });
   });
@@ -176,7 +176,7 @@ describe("execute_tool", () => {
   test("answers what the tool answers", async () => {
     const { gateway } = await openPreset(anygpt);
     const call = await gateway.run({ tool: "anygpt:execute_tool", args: add });
-    expect(textOf(call)).toBe("5");
+    expect(readText(call)).toBe("5");
     expect(call.ok && call.result.isError).toBeFalsy();
   });
 
@@ -210,19 +210,16 @@ describe("execute_tool", () => {
     ["an unknown tool", { ...add, tool: "subtract" }, "TOOL_NOT_FOUND", "resolve"],
     ["an unknown server", { ...add, server: "nowhere" }, "TOOL_NOT_FOUND", "resolve"],
     ["wrong arguments of the tool", { ...add, arguments: { a: 2, b: "3" } }, "INVALID_ARGUMENTS", "validate"],
-  ])(
-    "fails with the error of the inner call, and both records say so: %s",
-    async (_what, args, code, stage) => {
-      const { gateway, records } = await openPreset(anygpt);
-      const call = await gateway.run({ tool: "anygpt:execute_tool", args });
-      const error = errorOf(call);
-      expect(error.code).toBe(code);
-      expect(error.message).toContain(`"${args.server}:${args.tool}"`);
-      expect(records.map(({ outcome }) => outcome)).toEqual([code, code]);
-      expect(records[0]).toMatchObject({ stage, parent_id: call.id });
-      expect(records[1]).toMatchObject({ stage: "execute" });
-    },
-  );
+  ])("fails with the error of the inner call in both records: %s", async (_what, args, code, stage) => {
+    const { gateway, records } = await openPreset(anygpt);
+    const call = await gateway.run({ tool: "anygpt:execute_tool", args });
+    const error = getError(call);
+    expect(error.code).toBe(code);
+    expect(error.message).toContain(`"${args.server}:${args.tool}"`);
+    expect(records.map(({ outcome }) => outcome)).toEqual([code, code]);
+    expect(records[0]).toMatchObject({ stage, parent_id: call.id });
+    expect(records[1]).toMatchObject({ stage: "execute" });
+  });
 
   test.each([
     [{ server: "demo", tool: "add" }],
@@ -231,7 +228,7 @@ describe("execute_tool", () => {
     [{ ...add, server: 5 }],
   ])("refuses %j before any inner call", async (args) => {
     const { gateway, records } = await openPreset(anygpt);
-    const error = errorOf(await gateway.run({ tool: "anygpt:execute_tool", args }));
+    const error = getError(await gateway.run({ tool: "anygpt:execute_tool", args }));
     expect(error.code).toBe("INVALID_ARGUMENTS");
     expect(error.message).toContain("anygpt:execute_tool");
     expect(records).toHaveLength(1);
@@ -250,7 +247,7 @@ describe("execute_tool", () => {
         if (progress === 2) controller.abort();
       },
     });
-    expect(errorOf(call).code).toBe("CANCELLED");
+    expect(getError(call).code).toBe("CANCELLED");
     expect(steps).toEqual([1, 2]);
     await gateway.close();
     expect(records.map(({ outcome }) => outcome)).toEqual(["CANCELLED", "CANCELLED"]);
@@ -266,6 +263,6 @@ test("every call of a meta-tool is recorded, searches too", async () => {
 
 test("answers are compact JSON", async () => {
   const { gateway } = await openPreset(anygpt);
-  const text = textOf(await gateway.run({ tool: "anygpt:list_mcp_servers" }));
+  const text = readText(await gateway.run({ tool: "anygpt:list_mcp_servers" }));
   expect(text).toBe(JSON.stringify(JSON.parse(text)));
 });

@@ -1,15 +1,15 @@
 import { expect, test } from "vitest";
 import { createGateway } from "../../../core/mod.ts";
-import { anygpt, describeTools, instructions } from "../../../presets/anygpt/mod.ts";
-import { jsonOf } from "../../support/failure.ts";
+import { anygpt, describeAnygptTools, writeAnygptInstructions } from "../../../presets/anygpt/mod.ts";
+import { parseJson } from "../../support/failure.ts";
 import { openCatalog, sampleCatalog } from "../_anygpt-catalog.ts";
 
 const five = ["list_mcp_servers", "search_tools", "list_tools", "get_tool_details", "execute_tool"];
 const rules = { toolRules: [{ pattern: ["delete_*"], enabled: false }] };
 
-test("search_tools says what there is to search, servers with most tools first, disabled ones not counted", async () => {
+test("search_tools lists the servers to search, those with most tools first, disabled ones not counted", async () => {
   const gateway = await openCatalog(sampleCatalog, { rules });
-  const tools = describeTools(gateway);
+  const tools = describeAnygptTools(gateway);
   expect(tools.map(({ name }) => name)).toEqual(five);
   expect(tools[1]?.description).toBe(
     "Search 8 tools of 3 MCP servers by free text: filesystem (4), github (3), time (1)",
@@ -23,31 +23,31 @@ test("search_tools says what there is to search, servers with most tools first, 
 test("the instructions say what is there and how it is used, the same for the same catalog", async () => {
   const gateway = await openCatalog(sampleCatalog, { rules });
   const again = await openCatalog(sampleCatalog.toReversed(), { rules });
-  expect(instructions(gateway)).toMatch(
+  expect(writeAnygptInstructions(gateway)).toMatch(
     /^8 tools of 3 MCP servers can be used here: filesystem \(4\), github \(3\), time \(1\)\. /,
   );
   for (const name of ["search_tools", "get_tool_details", "execute_tool"]) {
-    expect(instructions(gateway)).toContain(name);
+    expect(writeAnygptInstructions(gateway)).toContain(name);
   }
-  expect(instructions(again)).toBe(instructions(gateway));
-  expect(anygpt.instructions?.(gateway)).toBe(instructions(gateway));
+  expect(writeAnygptInstructions(again)).toBe(writeAnygptInstructions(gateway));
+  expect(anygpt.instructions?.(gateway)).toBe(writeAnygptInstructions(gateway));
 });
 
-test("where there is nothing to search, both say so plainly", async () => {
+test("both report that there is nothing to search", async () => {
   const gateway = await openCatalog([]);
-  expect(describeTools(gateway)[1]?.description).toBe("Search tools of all MCP servers by free text");
-  expect(instructions(gateway)).toContain("list_mcp_servers");
+  expect(describeAnygptTools(gateway)[1]?.description).toBe("Search tools of all MCP servers by free text");
+  expect(writeAnygptInstructions(gateway)).toContain("list_mcp_servers");
 });
 
 test("the preset has them for whatever serves a gateway", async () => {
   const gateway = await openCatalog(sampleCatalog);
-  expect(anygpt.describe?.(gateway)).toEqual(describeTools(gateway));
-  expect(anygpt.instructions?.(gateway)).toBe(instructions(gateway));
+  expect(anygpt.describe?.(gateway)).toEqual(describeAnygptTools(gateway));
+  expect(anygpt.instructions?.(gateway)).toBe(writeAnygptInstructions(gateway));
 });
 
 test("they work where the plugin was taken out", async () => {
   const gateway = await createGateway({ preset: { ...anygpt, plugins: [] } });
-  expect(describeTools(gateway).map(({ name }) => name)).toEqual(five);
+  expect(describeAnygptTools(gateway).map(({ name }) => name)).toEqual(five);
   await gateway.close();
 });
 
@@ -61,7 +61,7 @@ test("pinned tools stand beside the five, under names of their own", async () =>
     "anygpt:list_tools",
   ];
   const gateway = await openCatalog(tools, { rules, answers: { pinned } });
-  const extra = describeTools(gateway).slice(5);
+  const extra = describeAnygptTools(gateway).slice(5);
   expect(extra.map(({ name, id }) => [name, id])).toEqual([
     ["create_issue", "github:create_issue"],
     ["index__search_tools", "index:search_tools"],
@@ -69,10 +69,10 @@ test("pinned tools stand beside the five, under names of their own", async () =>
   expect(extra[0]?.inputSchema).toEqual(sampleCatalog[0]?.inputSchema);
 });
 
-test("structured answers come with a schema that they fit, and only where they are asked for", async () => {
+test("structured answers match their schema, and come only on request", async () => {
   const gateway = await openCatalog(sampleCatalog, { rules, answers: { structured: true } });
   const { Validator } = await import("@cfworker/json-schema");
-  const listed = new Map(describeTools(gateway).map((tool) => [tool.name, tool]));
+  const listed = new Map(describeAnygptTools(gateway).map((tool) => [tool.name, tool]));
   const asked: [string, object][] = [
     ["list_mcp_servers", {}],
     ["search_tools", { query: "file" }],
@@ -83,17 +83,17 @@ test("structured answers come with a schema that they fit, and only where they a
     const call = await gateway.run({ tool: `anygpt:${tool}`, args });
     const { outputSchema } = listed.get(tool) ?? {};
     expect(outputSchema).toBeDefined();
-    expect(call.result?.structuredContent).toEqual(jsonOf(call));
+    expect(call.result?.structuredContent).toEqual(parseJson(call));
     expect(new Validator(outputSchema as object).validate(call.result?.structuredContent).errors).toEqual([]);
   }
   expect(listed.get("execute_tool")).not.toHaveProperty("outputSchema");
   const plain = await openCatalog(sampleCatalog);
-  expect(describeTools(plain).some((tool) => "outputSchema" in tool)).toBe(false);
+  expect(describeAnygptTools(plain).some((tool) => "outputSchema" in tool)).toBe(false);
   const call = await plain.run({ tool: "anygpt:list_mcp_servers" });
   expect(call.result).not.toHaveProperty("structuredContent");
 });
 
-test("a list of very many tools shortens what they do, and says how many more there are and how to find them", async () => {
+test("a list of very many tools shortens what they do, and reports how many more there are and how to find them", async () => {
   const tools = Array.from({ length: 300 }, (_, index) => ({
     server: "many",
     name: `tool_${index}`,
@@ -105,7 +105,7 @@ test("a list of very many tools shortens what they do, and says how many more th
     tools: listed,
     more,
     next,
-  } = jsonOf(await gateway.run({ tool: "anygpt:list_tools", args: { server: "many" } })) as {
+  } = parseJson(await gateway.run({ tool: "anygpt:list_tools", args: { server: "many" } })) as {
     tools: { name: string; summary: string }[];
     more: number;
     next: string;
@@ -118,7 +118,7 @@ test("a list of very many tools shortens what they do, and says how many more th
 
 test("a list of servers shows how many tools are enabled only where not all are", async () => {
   const gateway = await openCatalog(sampleCatalog, { rules });
-  expect(jsonOf(await gateway.run({ tool: "anygpt:list_mcp_servers" }))).toEqual({
+  expect(parseJson(await gateway.run({ tool: "anygpt:list_mcp_servers" }))).toEqual({
     servers: [
       { name: "github", description: "", toolCount: 4, status: "connected", enabledCount: 3 },
       { name: "filesystem", description: "", toolCount: 4, status: "connected" },

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../core/mod.ts";
-import { shorten, summaryOf } from "../../../plugins/lib/text/shorten.ts";
-import { filled } from "../../../presets/anygpt/fill.ts";
-import { errorOf, jsonOf } from "../../support/failure.ts";
+import { shorten, summarize } from "../../../plugins/lib/text/shorten.ts";
+import { fillSlots } from "../../../presets/anygpt/pack.ts";
+import { getError, parseJson } from "../../support/failure.ts";
 import { type CatalogTool, openCatalog, sampleCatalog } from "../_anygpt-catalog.ts";
 
-const long = "One of the many words that nobody needs to read before a call. ".repeat(10).trim();
+const long = "One of the many words that no caller needs to read before a call. ".repeat(10).trim();
 const wordy: CatalogTool = {
   server: "office",
   name: "file",
@@ -24,12 +24,12 @@ const wordy: CatalogTool = {
 
 async function details(args: object, answers: object = {}): Promise<JsonObject> {
   const gateway = await openCatalog([wordy, ...sampleCatalog], { answers });
-  return jsonOf(await gateway.run({ tool: "anygpt:get_tool_details", args })) as JsonObject;
+  return parseJson(await gateway.run({ tool: "anygpt:get_tool_details", args })) as JsonObject;
 }
 
 const file = { server: "office", tool: "file" };
 
-test("long texts are shortened at a word, what is required the least, and the sign at the end says so", async () => {
+test("shortens long descriptions at a word, required parameters least, and marks the cut", async () => {
   const { description, parameters } = (await details(file)) as {
     description: string;
     parameters: { name: string; type: string; description: string; required: boolean }[];
@@ -55,7 +55,7 @@ test("full shows every word as its server has it", async () => {
   });
 });
 
-test("a short description is shown as it is", async () => {
+test("a short description is returned unchanged", async () => {
   expect(await details({ server: "time", tool: "get_current_time" })).toEqual({
     server: "time",
     tool: "get_current_time",
@@ -71,7 +71,7 @@ test("a short description is shown as it is", async () => {
   });
 });
 
-describe("the config says how parameters are shown", () => {
+describe("the config sets the style of parameters", () => {
   test("as a signature", async () => {
     expect(await details(file, { details: "signature" })).toEqual({
       server: "office",
@@ -101,7 +101,7 @@ describe("the config says how parameters are shown", () => {
 });
 
 describe("examples", () => {
-  test("are shown where they are asked for", async () => {
+  test("are included where they are requested", async () => {
     expect(await details(file)).not.toHaveProperty("examples");
     expect(await details({ server: "github", tool: "search_code", examples: true })).toMatchObject({
       examples: [{ description: expect.any(String), parameters: { q: "addClass in:file language:js" } }],
@@ -112,7 +112,7 @@ describe("examples", () => {
     const inputSchema = { properties: { a: { type: "string", pattern: "^q{9}-z$" } }, required: ["a"] };
     const gateway = await openCatalog([{ server: "s", name: "t", inputSchema }]);
     const args = { server: "s", tool: "t", examples: true };
-    expect(jsonOf(await gateway.run({ tool: "anygpt:get_tool_details", args }))).toMatchObject({
+    expect(parseJson(await gateway.run({ tool: "anygpt:get_tool_details", args }))).toMatchObject({
       examples: [],
     });
   });
@@ -121,7 +121,7 @@ describe("examples", () => {
 test("a tool that is not there gets the names that are", async () => {
   const gateway = await openCatalog(sampleCatalog);
   const args = { server: "github", tool: "create_isue" };
-  const error = errorOf(await gateway.run({ tool: "anygpt:get_tool_details", args }));
+  const error = getError(await gateway.run({ tool: "anygpt:get_tool_details", args }));
   expect(error).toMatchObject({ code: "TOOL_NOT_FOUND" });
   expect(error.message).toContain("Did you mean create_issue");
 });
@@ -136,23 +136,23 @@ describe("a summary", () => {
     ["", ""],
     [undefined, ""],
   ])("of %j is %j", (description, summary) => {
-    expect(summaryOf(description)).toBe(summary);
+    expect(summarize(description)).toBe(summary);
   });
 
   test("of a sentence without an end stops at a word", () => {
-    const summary = summaryOf("word ".repeat(500));
+    const summary = summarize("word ".repeat(500));
     expect(summary).toMatch(/ word…$/);
     expect(summary.length).toBeLessThanOrEqual(240);
   });
 
-  test("of an endless text takes no time", () => {
+  test("of an endless string takes no time", () => {
     const begun = performance.now();
-    for (const part of ["a", "e.g. ", "[", "[a](", " "]) summaryOf(part.repeat(1_000_000));
+    for (const part of ["a", "e.g. ", "[", "[a](", " "]) summarize(part.repeat(1_000_000));
     expect(performance.now() - begun).toBeLessThan(10_000);
   });
 });
 
-describe("a shortened text", () => {
+describe("a shortened string", () => {
   test.each([
     ["as it is", "as it is", 8],
     ["cut at a word", "cut at…", 8],
@@ -166,9 +166,9 @@ describe("a shortened text", () => {
   });
 });
 
-test("room is given to all texts in turn before any gets more", () => {
+test("all descriptions get room in turn before any gets more", () => {
   const text = "word ".repeat(40).trim();
-  const [first, second, third] = filled(
+  const [first, second, third] = fillSlots(
     [
       { text, lengths: [5, 20, 100] },
       { text, lengths: [5, 20, 100] },
@@ -177,7 +177,7 @@ test("room is given to all texts in turn before any gets more", () => {
     30,
   );
   expect(third).toBe("short");
-  expect([first, second].map((shown) => shown?.length)).toEqual(
+  expect([first, second].map((shortened) => shortened?.length)).toEqual(
     [99, 20].map((length) => expect.closeTo(length, -1)),
   );
 });

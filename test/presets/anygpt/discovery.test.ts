@@ -7,11 +7,11 @@ import {
   type DiscoveryEngine,
 } from "../../../presets/anygpt/mod.ts";
 import { fixture, script, until } from "../../plugins/upstreams/_fixtures.ts";
-import { errorOf, failureOf, jsonOf } from "../../support/failure.ts";
+import { catchFailure, getError, parseJson } from "../../support/failure.ts";
 
 type Given = Parameters<typeof createDiscoveryEngine>[0];
 
-async function open(config: Given, plugins: readonly Plugin[] = []): Promise<DiscoveryEngine> {
+async function openEngine(config: Given, plugins: readonly Plugin[] = []): Promise<DiscoveryEngine> {
   const engine = await createDiscoveryEngine(config, {
     plugins,
     options: { audit: { sink: memorySink() }, cache: { enabled: false } },
@@ -32,7 +32,7 @@ const dead = {
 
 describe("an engine over a server of its config", () => {
   test("waits for the first list, searches it, and executes", async () => {
-    const engine = await open({ enabled: true, servers: [sdk] });
+    const engine = await openEngine({ enabled: true, servers: [sdk] });
     expect((await engine.searchTools("says"))[0]).toMatchObject({ server: "sdk", tool: "echo" });
     expect(await engine.listServers()).toMatchObject([
       { name: "sdk", description: "A small server", toolCount: 5, enabledCount: 5, status: "connected" },
@@ -56,7 +56,7 @@ describe("an engine over a server of its config", () => {
   });
 
   test("applies the rules of the config", async () => {
-    const engine = await open({
+    const engine = await openEngine({
       servers: [sdk],
       toolRules: [{ pattern: ["fail"], enabled: false, tags: ["odd"] }],
     });
@@ -68,7 +68,7 @@ describe("an engine over a server of its config", () => {
   });
 
   test("says of a server that cannot be used why, and the others work", async () => {
-    const engine = await open({ servers: [dead, sdk, { ...sdk, name: "off", disabled: true }] });
+    const engine = await openEngine({ servers: [dead, sdk, { ...sdk, name: "off", disabled: true }] });
     await until(async () => (await engine.listServers())[0]?.status === "error");
     const [broken, working, off] = await engine.listServers();
     expect(broken).toMatchObject({ name: "dead", toolCount: 0, status: "error" });
@@ -76,19 +76,21 @@ describe("an engine over a server of its config", () => {
     expect(working).not.toHaveProperty("reason");
     expect(off).toMatchObject({ status: "disconnected", reason: expect.stringContaining("switched off") });
     const call = await engine.gateway.run({ tool: "anygpt:list_tools", args: { server: "dead" } });
-    expect(errorOf(call).kind.spec).toBe("SERVER_CONNECTION_ERROR");
+    expect(getError(call).kind.spec).toBe("SERVER_CONNECTION_ERROR");
     expect(await engine.executeTool("dead", "anything", {})).toMatchObject({
       error: { code: "SERVER_CONNECTION_ERROR" },
     });
     expect(await engine.executeTool("off", "echo", { text: "x" })).toMatchObject({ success: false });
-    const found = jsonOf(await engine.gateway.run({ tool: "anygpt:search_tools", args: { query: "says" } }));
+    const found = parseJson(
+      await engine.gateway.run({ tool: "anygpt:search_tools", args: { query: "says" } }),
+    );
     const { results } = found as { results: { server: string; tool: string }[] };
     expect(results[0]).toMatchObject({ server: "sdk", tool: "echo" });
     expect(new Set(results.map(({ server }) => server))).toEqual(new Set(["sdk"]));
   });
 
   test("has the definition of each server at hand, but not where it is printed", async () => {
-    const engine = await open({ servers: [dead] });
+    const engine = await openEngine({ servers: [dead] });
     const [server] = await engine.listServers();
     expect(server?.config).toMatchObject({
       type: "stdio",
@@ -108,13 +110,13 @@ describe("an engine over a server of its config", () => {
     );
     onTestFinished(() => engine.close());
     const call = await engine.gateway.run({ tool: "anygpt:search_tools", args: { query: "x" } });
-    expect(jsonOf(call)).toEqual({ results: [], notSearched: ["slow"] });
+    expect(parseJson(call)).toEqual({ results: [], notSearched: ["slow"] });
   });
 });
 
 describe("the config of an engine", () => {
   test("is given back with its defaults", async () => {
-    expect((await open({})).getConfig()).toEqual({
+    expect((await openEngine({})).getConfig()).toEqual({
       enabled: true,
       cache: { enabled: true, ttl: 3600 },
       sources: [],
@@ -124,7 +126,7 @@ describe("the config of an engine", () => {
   });
 
   test("that is not enabled has no servers", async () => {
-    const engine = await open({ enabled: false, servers: [sdk] });
+    const engine = await openEngine({ enabled: false, servers: [sdk] });
     expect(await engine.listServers()).toEqual([]);
     expect(engine.getConfig()).toMatchObject({ enabled: false, servers: [sdk] });
   });
@@ -134,17 +136,17 @@ describe("the config of an engine", () => {
     [{ toolrules: [] }, "discovery: toolrules: there is no such option"],
     [{ servers: {} }, "discovery: servers: expected a list"],
     [{ toolRules: [{ pattern: ["/(/"] }] }, 'the pattern "/(/" of rule 1 cannot be used'],
-    [{ sources: [{ type: "nobody", path: "x" }] }, "sources.0.type"],
+    [{ sources: [{ type: "unknown", path: "x" }] }, "sources.0.type"],
     [null, "discovery: the config"],
   ])("%j is refused", async (config, message) => {
-    const error = await failureOf(open(config as Given));
+    const error = await catchFailure(openEngine(config as Given));
     expect(error.kind.spec).toBe("CONFIGURATION_ERROR");
     expect(error.message).toContain(message);
   });
 });
 
 describe("a reload", () => {
-  const offering = (name: string): Plugin =>
+  const provideSource = (name: string): Plugin =>
     localTools(name, { id: name }, [{ name: "ping", inputSchema: {}, run: () => textResult(name) }]);
   const enabled = async (engine: DiscoveryEngine): Promise<unknown> =>
     (await engine.listTools("own")).map(({ name }) => name);
@@ -154,7 +156,7 @@ describe("a reload", () => {
 
   test("takes the config that is there now", async () => {
     let config = rule(true);
-    const engine = await open(() => config, [offering("own")]);
+    const engine = await openEngine(() => config, [provideSource("own")]);
     const before = engine.gateway;
     expect(await enabled(engine)).toEqual(["ping"]);
     config = rule(false);
@@ -166,10 +168,10 @@ describe("a reload", () => {
 
   test("with a broken config leaves all as it was", async () => {
     let config: unknown = rule(true);
-    const engine = await open(() => config as DiscoveryConfig, [offering("own")]);
+    const engine = await openEngine(() => config as DiscoveryConfig, [provideSource("own")]);
     const before = engine.gateway;
     for (config of [{ toolRules: [{ pattern: ["/(/"] }] }, { nonsense: 1 }]) {
-      expect((await failureOf(engine.reload())).kind.spec).toBe("CONFIGURATION_ERROR");
+      expect((await catchFailure(engine.reload())).kind.spec).toBe("CONFIGURATION_ERROR");
     }
     expect(engine.gateway).toBe(before);
     expect(engine.getConfig().toolRules).toEqual(rule(true).toolRules);
@@ -193,7 +195,7 @@ describe("a reload", () => {
       },
     ]);
     const watching = definePlugin({ name: "watching", setup: () => ({ close: () => void closed++ }) });
-    const engine = await open({}, [slow, watching()]);
+    const engine = await openEngine({}, [slow, watching()]);
     const call = engine.executeTool("slow", "wait", {});
     await until(() => finish !== undefined);
     await engine.reload();
@@ -215,7 +217,7 @@ describe("a reload", () => {
         setTimeout(() => resolve(configs[place] ?? {}), 60 - place * 20);
       });
     };
-    const engine = await open(config, [offering("own")]);
+    const engine = await openEngine(config, [provideSource("own")]);
     await Promise.all([engine.reload(), engine.reload(), engine.reload()]);
     expect(engine.getConfig().toolRules).toEqual(rule(false).toolRules);
     expect(await enabled(engine)).toEqual([]);
@@ -232,21 +234,21 @@ describe("a reload", () => {
       },
     });
     let asked = 0;
-    let goOn: (() => void) | undefined;
+    let proceed: (() => void) | undefined;
     const config = (): Promise<object> =>
       new Promise((resolve) => {
         if (asked++ === 0) resolve({});
-        else goOn = () => resolve({});
+        else proceed = () => resolve({});
       });
-    const engine = await open(config, [counting()]);
-    const reloading = failureOf(engine.reload());
-    await until(() => goOn !== undefined);
+    const engine = await openEngine(config, [counting()]);
+    const reloading = catchFailure(engine.reload());
+    await until(() => proceed !== undefined);
     const closing = engine.close();
-    goOn?.();
+    proceed?.();
     expect((await reloading).code).toBe("CLOSED");
     await closing;
     expect([opened, closed]).toEqual([2, 2]);
-    expect((await failureOf(engine.reload())).code).toBe("CLOSED");
+    expect((await catchFailure(engine.reload())).code).toBe("CLOSED");
     expect(opened).toBe(2);
   });
 });

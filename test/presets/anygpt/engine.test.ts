@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { anygpt, type Engine, type ExecutionEvent, engineOf } from "../../../presets/anygpt/mod.ts";
-import { eventsOf } from "../../../presets/anygpt/stream.ts";
+import { streamEvents } from "../../../presets/anygpt/engine.ts";
+import { anygpt, createEngine, type Engine, type ExecutionEvent } from "../../../presets/anygpt/mod.ts";
 import { openPreset } from "../_open.ts";
 
 async function openEngine(): Promise<Engine> {
-  return engineOf((await openPreset(anygpt)).gateway);
+  return createEngine((await openPreset(anygpt)).gateway);
 }
 
 describe("the engine over a gateway", () => {
@@ -132,9 +132,9 @@ describe("an execution as a stream", () => {
     expect(events).toMatchObject([{ type: "result", success: false, error: { code: "TOOL_NOT_FOUND" } }]);
   });
 
-  test("cancels the call when nobody reads on", async () => {
+  test("cancels the call when its stream is no longer read", async () => {
     const { gateway, records } = await openPreset(anygpt);
-    for await (const event of engineOf(gateway).executeStream("demo", "countdown", { from: 100 })) {
+    for await (const event of createEngine(gateway).executeStream("demo", "countdown", { from: 100 })) {
       if (event.type === "progress" && event.progress === 2) break;
     }
     expect(records).toMatchObject([{ tool_id: "demo:countdown", outcome: "CANCELLED" }]);
@@ -150,7 +150,7 @@ describe("an execution as a stream", () => {
   });
 
   test("keeps the newest progress for a reader that is slow", async () => {
-    const stream = eventsOf(async ({ onProgress }) => {
+    const stream = streamEvents(async ({ onProgress }) => {
       for (let progress = 1; progress <= 500; progress++) onProgress({ progress });
       return { success: true };
     });

@@ -1,6 +1,5 @@
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import {
-  createGateway,
   type Gateway,
   type GatewayError,
   localTools,
@@ -10,7 +9,8 @@ import {
 } from "../../../core/mod.ts";
 import { memorySink } from "../../../plugins/audit/mod.ts";
 import { anygpt } from "../../../presets/anygpt/mod.ts";
-import { errorOf } from "../../support/failure.ts";
+import { getError } from "../../support/failure.ts";
+import { openGateway } from "../../support/open-gateway.ts";
 
 const text = { type: "string" };
 const everything: ToolResult = {
@@ -42,11 +42,11 @@ const office: Plugin = localTools("office", { id: "office", description: "Letter
         },
         copies: { type: "integer", minimum: 1, maximum: 9 },
         colour: { enum: ["black", "blue"] },
-        sealed: { $ref: "#/$defs/flag" },
+        sealed: { $ref: "#/$defs/boolean" },
       },
       required: ["to"],
       additionalProperties: false,
-      $defs: { flag: { type: "boolean" } },
+      $defs: { boolean: { type: "boolean" } },
     },
     run: () => textResult("sent"),
   },
@@ -69,18 +69,16 @@ const attic: Plugin = localTools("attic", { id: "attic" }, [
   { name: "find_box", description: "Finds a box.", inputSchema: {}, run: () => textResult("box") },
 ]);
 
-async function open(options: object = {}): Promise<Gateway> {
-  const gateway = await createGateway({
+async function openAnygpt(options: object = {}): Promise<Gateway> {
+  return openGateway({
     preset: anygpt,
     plugins: [office, attic],
     options: { audit: { sink: memorySink() }, cache: { enabled: false }, ...options },
   });
-  onTestFinished(() => gateway.close());
-  return gateway;
 }
 
 async function execute(args: object, options: object = {}) {
-  return (await open(options)).run({ tool: "anygpt:execute_tool", args });
+  return (await openAnygpt(options)).run({ tool: "anygpt:execute_tool", args });
 }
 
 async function refusal(
@@ -89,11 +87,11 @@ async function refusal(
   args: object = {},
   options: object = {},
 ): Promise<GatewayError> {
-  return errorOf(await execute({ server, tool, arguments: args }, options));
+  return getError(await execute({ server, tool, arguments: args }, options));
 }
 
 test("the answer of a tool is handed on as it is, whatever is in it", async () => {
-  const gateway = await open();
+  const gateway = await openAnygpt();
   const direct = await gateway.run({ tool: "office:book_room" });
   const call = await gateway.run({
     tool: "anygpt:execute_tool",
@@ -103,10 +101,10 @@ test("the answer of a tool is handed on as it is, whatever is in it", async () =
   expect(call.result).toEqual(everything);
 });
 
-describe("arguments as a JSON text", () => {
+describe("arguments as a JSON string", () => {
   const letter = { server: "office", tool: "send_letter" };
 
-  test("are understood once, and the answer says so where only programs look", async () => {
+  test("are parsed once, and the metadata of the answer notes it", async () => {
     const call = await execute({ ...letter, arguments: '{"to":{"name":"Ada"}}' });
     expect(call.ok && call.result.content).toEqual([{ type: "text", text: "sent" }]);
     expect(call.ok && call.result._meta).toEqual({
@@ -117,7 +115,7 @@ describe("arguments as a JSON text", () => {
   });
 
   test("are checked like any others", async () => {
-    const error = errorOf(await execute({ ...letter, arguments: '{"to":{}}' }));
+    const error = getError(await execute({ ...letter, arguments: '{"to":{}}' }));
     expect(error.data).toMatchObject({ path: "/to/name" });
   });
 
@@ -129,7 +127,7 @@ describe("arguments as a JSON text", () => {
     ["that reach a prototype", '{"__proto__":{"a":1}}', "FORBIDDEN_KEY"],
   ])("are refused where they are JSON %s", async (_what, given, code) => {
     const call = await execute({ ...letter, arguments: given });
-    expect(errorOf(call).code).toBe(code);
+    expect(getError(call).code).toBe(code);
     expect(call.stage).toBe("validate");
   });
 });
@@ -146,13 +144,13 @@ describe("a wrong argument is answered with the exact path, what was expected an
       { to: "Ada" },
       "/to",
       "{name: string, floor?: number}",
-      "a text of 3 characters",
+      "a string of 3 characters",
     ],
     ["part of a whole number", { to: { name: "A", floor: 1.5 } }, "/to/floor", "integer (minimum 0)", "1.5"],
     ["beyond a limit", { to, copies: 10 }, "/copies", "integer (minimum 1, maximum 9)", "10"],
-    ["another word", { to, colour: "red" }, "/colour", "'black' | 'blue'", "a text of 3 characters"],
+    ["another word", { to, colour: "red" }, "/colour", "'black' | 'blue'", "a string of 3 characters"],
     ["within a list", { to, pages: [{ "line/one": "a" }, {}] }, "/pages/1/line~1one", "string", "nothing"],
-    ["behind a reference", { to, sealed: "yes" }, "/sealed", "boolean", "a text of 3 characters"],
+    ["behind a reference", { to, sealed: "yes" }, "/sealed", "boolean", "a string of 3 characters"],
     ["null", { to: null }, "/to", "{name: string, floor?: number}", "null"],
     [
       "a name that is not there",
@@ -180,13 +178,13 @@ describe("a wrong argument is answered with the exact path, what was expected an
   });
 });
 
-test("of arguments that are wrong as a whole, it says what the schema asks for", async () => {
-  const gateway = await open();
+test("describes the schema where the arguments are no object", async () => {
+  const gateway = await openAnygpt();
   const properties = { id: text, name: text };
   const inputSchema = { type: "object", properties, anyOf: [{ required: ["id"] }, { required: ["name"] }] };
   await gateway.catalog.replace({ id: "desk" }, [{ name: "find", inputSchema }]);
   const args = { server: "desk", tool: "find", arguments: {} };
-  const { message } = errorOf(await gateway.run({ tool: "anygpt:execute_tool", args }));
+  const { message } = getError(await gateway.run({ tool: "anygpt:execute_tool", args }));
   expect(message).toMatch(/required property "(id|name)"/);
   expect(message).toMatch(/ Call it as find\(id\?: string, name\?: string\)$/);
 });
@@ -230,7 +228,7 @@ describe("a tool that is not there", () => {
   });
 
   test("of a server with very many is answered in few words", async () => {
-    const gateway = await open();
+    const gateway = await openAnygpt();
     const many = Array.from({ length: 2_000 }, (_, index) => ({
       name: `tool_number_${index}`,
       inputSchema: {},
@@ -240,24 +238,24 @@ describe("a tool that is not there", () => {
       tool: "anygpt:execute_tool",
       args: { server: "many", tool: `tool_number_x${"y".repeat(5_000)}`, arguments: {} },
     });
-    expect(errorOf(call).message.length).toBeLessThan(1_200);
-    expect(errorOf(call).message).toMatch(/and \d+ more/);
+    expect(getError(call).message.length).toBeLessThan(1_200);
+    expect(getError(call).message).toMatch(/and \d+ more/);
   });
 });
 
 describe("a disabled tool", () => {
   const options = { rules: { toolRules: [{ pattern: ["burn_*"], enabled: false }] } };
 
-  test("called by its exact name says that it is disabled, and why", async () => {
+  test("called by its exact name reports that it is disabled, and why", async () => {
     const error = await refusal("office", "burn_letters", {}, options);
     expect(error).toMatchObject({ code: "TOOL_DISABLED", kind: { spec: "TOOL_DISABLED", exit: 4 } });
     expect(error.message).toContain("Rule 1");
   });
 
   test("is not described either", async () => {
-    const gateway = await open(options);
+    const gateway = await openAnygpt(options);
     const args = { server: "office", tool: "burn_letters" };
-    const error = errorOf(await gateway.run({ tool: "anygpt:get_tool_details", args }));
+    const error = getError(await gateway.run({ tool: "anygpt:get_tool_details", args }));
     expect(error.code).toBe("TOOL_DISABLED");
     expect(error.message).not.toContain("Burns");
   });

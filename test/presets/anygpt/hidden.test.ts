@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { describeTools, engineOf, instructions } from "../../../presets/anygpt/mod.ts";
+import { createEngine, describeAnygptTools, writeAnygptInstructions } from "../../../presets/anygpt/mod.ts";
 import { openCatalog } from "../_anygpt-catalog.ts";
 
 const words = ["read", "write", "delete", "file", "issue", "repo"];
@@ -38,10 +38,13 @@ test("whatever rules, tools and questions there are, a disabled tool is listed o
         const guess = typeof wrong === "string" ? wrong : (tools[wrong % tools.length]?.name ?? "");
         const pinned = tools.map((one) => `${one.server}:${one.name}`);
         const gateway = await openCatalog(tools, { rules: { toolRules }, answers: { pinned } });
-        const engine = engineOf(gateway);
+        const engine = createEngine(gateway);
         const all = gateway.catalog.tools();
         const usable = new Set(all.filter(({ enabled }) => enabled).map(({ id }) => id));
-        const answers: string[] = [instructions(gateway), JSON.stringify(describeTools(gateway))];
+        const answers: string[] = [
+          writeAnygptInstructions(gateway),
+          JSON.stringify(describeAnygptTools(gateway)),
+        ];
         const ask = async (meta: string, args: object): Promise<void> => {
           const call = await gateway.run({ tool: `anygpt:${meta}`, args });
           answers.push(JSON.stringify(call.ok ? call.result : call.error));
@@ -63,8 +66,8 @@ test("whatever rules, tools and questions there are, a disabled tool is listed o
         for (const id of usable) names.delete(id.slice(id.indexOf(":") + 1));
         for (const hidden of names) {
           if (hidden === guess) continue;
-          const shown = answers.filter((answer) => new RegExp(`\\b${hidden}\\b`).test(answer));
-          expect([hidden, shown]).toEqual([hidden, []]);
+          const leaking = answers.filter((answer) => new RegExp(`\\b${hidden}\\b`).test(answer));
+          expect([hidden, leaking]).toEqual([hidden, []]);
         }
         for (const { id } of all.filter(({ enabled }) => !enabled)) {
           expect([id, answers.filter((answer) => new RegExp(`\\b${id}\\b`).test(answer))]).toEqual([id, []]);

@@ -7,9 +7,9 @@ import {
   type ToolResult,
   textResult,
 } from "../../../core/mod.ts";
-import { dataOf } from "../../../presets/gateway/data-of.ts";
-import { errorOf as shownError } from "../../../presets/gateway/failure.ts";
-import { errorOf } from "../../support/failure.ts";
+import { readResultData } from "../../../presets/gateway/envelope.ts";
+import { describeError } from "../../../presets/gateway/failure.ts";
+import { getError } from "../../support/failure.ts";
 import { openPay } from "../_gateway-api.ts";
 
 const charge = {
@@ -56,7 +56,7 @@ describe("an execution", () => {
     expect(result?.content).toEqual([{ type: "text", text: expect.stringContaining('"data":null') }, image]);
   });
 
-  test("hands its options to whoever guards the call, and the key to the API that takes one", async () => {
+  test("hands its options to the guard, and the idempotency key to an API that takes one", async () => {
     const { ask, received } = await openPay();
     await ask("execute", { ...charge, options: key });
     expect(received).toHaveLength(1);
@@ -95,12 +95,12 @@ describe("an execution", () => {
   });
 });
 
-test("what was not waited for to its end is not called retryable where it may have changed something", async () => {
+test("a call with an unknown outcome is not retryable", async () => {
   const { gateway } = await openPay();
   const late = new GatewayError("TIMEOUT", "It did not answer in time.");
-  const paid = shownError(gateway, late, gateway.catalog.tool(charge.tool_id));
+  const paid = describeError(gateway, late, gateway.catalog.tool(charge.tool_id));
   expect(paid).toMatchObject({ code: "TIMEOUT", risk_level: "high", retryable: false });
-  expect(shownError(gateway, late, gateway.catalog.tool("demo:add"))).toMatchObject({ retryable: true });
+  expect(describeError(gateway, late, gateway.catalog.tool("demo:add"))).toMatchObject({ retryable: true });
 });
 
 describe("a key", () => {
@@ -281,7 +281,7 @@ describe("a failure", () => {
     [{ tool_id: "demo:add", params: {}, options: { timeout: 0 } }],
   ])("refuses %j", async (args) => {
     const { gateway } = await openPay();
-    expect(errorOf(await gateway.run({ tool: "gateway:gateway.execute", args })).code).toBe(
+    expect(getError(await gateway.run({ tool: "gateway:gateway.execute", args })).code).toBe(
       "INVALID_ARGUMENTS",
     );
   });
@@ -306,12 +306,12 @@ describe("an id that is not registered", () => {
 
 describe("the data of a result", () => {
   const parsed = (result: ToolResult) => {
-    const { json, rest } = dataOf(result);
+    const { json, rest } = readResultData(result);
     return [JSON.parse(json), rest];
   };
   const text = (value: string): ContentBlock => ({ type: "text", text: value });
 
-  test("is its text, read where it is JSON", () => {
+  test("is its text block, parsed where it is JSON", () => {
     expect(parsed({ content: [text("plain")] })).toEqual(["plain", []]);
     expect(parsed({ content: [text(' {"a": [1]} ')] })).toEqual([{ a: [1] }, []]);
     expect(parsed({ content: [text("{not json")] })).toEqual(["{not json", []]);
@@ -320,7 +320,7 @@ describe("the data of a result", () => {
     expect(parsed({ content: [] })).toEqual([null, []]);
   });
 
-  test("is its structured content, and a text that says something else follows", () => {
+  test("is its structured content, followed by a text block that differs", () => {
     const structuredContent = { a: 1 };
     expect(parsed({ content: [text('{ "a": 1 }')], structuredContent })).toEqual([{ a: 1 }, []]);
     expect(parsed({ content: [text("A note."), image], structuredContent })).toEqual([
@@ -331,7 +331,7 @@ describe("the data of a result", () => {
 
   test("keeps numbers that no program here can hold", () => {
     for (const digits of ["12345678901234567890", "1e400", "0.12345678901234567890"]) {
-      expect(dataOf({ content: [text(`{"n": ${digits}}`)] }).json).toContain(digits);
+      expect(readResultData({ content: [text(`{"n": ${digits}}`)] }).json).toContain(digits);
     }
   });
 

@@ -7,7 +7,7 @@ import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import type { JsonObject } from "../../../core/mod.ts";
 import { gateway as preset } from "../../../presets/gateway/mod.ts";
-import { served } from "../../plugins/serve/_http.ts";
+import { serveGateway } from "../../plugins/serve/_http.ts";
 import { toolpipeCommand } from "../../support/start-serve.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { openPay, payDocument, paySetting, type Received, startPay } from "../_gateway-api.ts";
@@ -28,16 +28,16 @@ type Options = Record<string, object>;
 /** A real client over HTTP. */
 async function overHttp(options: Options = {}): Promise<Connected> {
   const { config, received } = await paySetting(options);
-  const { url } = await served(config);
+  const { url } = await serveGateway(config);
   const client = new ModernClient({ name: "modern", version: "1.0.0" });
   await client.connect(new StreamableHTTPClientTransport(new URL(url)));
   onTestFinished(() => client.close());
   return { received, ...abilities(client) };
 }
 
-async function overOlderHttp(options: Options = {}): Promise<Connected> {
+async function openLegacyHttp(options: Options = {}): Promise<Connected> {
   const { config, received } = await paySetting(options);
-  const { url } = await served(config);
+  const { url } = await serveGateway(config);
   const client = new LegacyClient({ name: "legacy", version: "1.0.0" });
   // The SDK's own transport does not fit its own interface under `exactOptionalPropertyTypes`.
   await client.connect(new LegacyTransport(new URL(url)) as Transport);
@@ -91,7 +91,7 @@ function abilities(client: ModernClient | LegacyClient): Omit<Connected, "receiv
 const ways = [
   ["stdio", overStdio],
   ["HTTP", overHttp],
-  ["HTTP, in the older era", overOlderHttp],
+  ["HTTP, with the legacy protocol", openLegacyHttp],
 ] as const;
 
 describe.each(ways)("acceptance over %s", (_way, connect) => {
@@ -124,7 +124,7 @@ describe.each(ways)("acceptance over %s", (_way, connect) => {
     ]);
   });
 
-  test("an execution that fails says what to do about it", async () => {
+  test("an execution that fails names the fix", async () => {
     const { call } = await connect();
     expect(await call("gateway.execute", { tool_id: "pay:list-bank", params: {} })).toMatchObject({
       success: false,
@@ -202,7 +202,7 @@ describe("acceptance of full mode", () => {
   });
 });
 
-test("what a client sees of the five tools is the specification's", async () => {
+test("the five tools are those of the specification", async () => {
   const tools = await (await overHttp()).tools();
   const [intent, execute, adapters, list, reference] = tools.map(
     ({ inputSchema }) => inputSchema["properties"] as JsonObject,
@@ -252,7 +252,7 @@ test("what a client sees of the five tools is the specification's", async () => 
   });
 });
 
-test("every answer but that of an operation says what to do next", async () => {
+test("every answer but that of an operation names the next step", async () => {
   const { ask } = await openPay();
   for (const [tool, args] of [
     ["intent", { query: "pay:list-banks" }],

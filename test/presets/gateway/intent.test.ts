@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { errorOf } from "../../support/failure.ts";
+import { getError } from "../../support/failure.ts";
 import { openPay } from "../_gateway-api.ts";
 
 const charge = "pay:charge-authorization";
@@ -79,10 +79,10 @@ describe("a task that is clear", () => {
   });
 });
 
-describe("what a task is about besides its words", () => {
+describe("the context of a task", () => {
   const query = "start a payment";
 
-  test("raises an adapter that lists the currency, the country and the use, and says so", async () => {
+  test("ranks an adapter higher that lists the currency, the country and the use, and gives the reason", async () => {
     const { ask } = await openPay();
     const plain = await ask("intent", { query });
     const fitting = await ask("intent", {
@@ -146,7 +146,7 @@ describe("a task that is not clear", () => {
     expect(answer).toMatchObject({ recommended: { tool_id: charge } });
   });
 
-  test("says so where nothing fits at all", async () => {
+  test("reports that nothing fits", async () => {
     const { ask } = await openPay();
     expect(await ask("intent", { query: "xyzzy" })).toMatchObject({
       needs_selection: true,
@@ -225,7 +225,7 @@ describe("a query that is a tool_id", () => {
 test("an adapter that is not there is an error that names those that are", async () => {
   const { gateway } = await openPay();
   const args = { query: "x", adapter: "payy" };
-  const error = errorOf(await gateway.run({ tool: "gateway:gateway.intent", args }));
+  const error = getError(await gateway.run({ tool: "gateway:gateway.intent", args }));
   expect(error).toMatchObject({
     code: "TOOL_NOT_FOUND",
     message: expect.stringMatching(/There is no adapter "payy"\. Did you mean "pay"\? .*demo/),

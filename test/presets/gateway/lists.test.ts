@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { errorOf } from "../../support/failure.ts";
+import { getError } from "../../support/failure.ts";
 import { openPay } from "../_gateway-api.ts";
 
 describe("gateway.adapters", () => {
@@ -45,7 +45,7 @@ describe("gateway.adapters", () => {
     expect(adapters.map(({ id }) => id).sort()).toEqual(ids);
   });
 
-  test("says which categories there are where none fits", async () => {
+  test("lists the categories where none fits", async () => {
     const { ask } = await openPay();
     expect(await ask("adapters", { category: "storage" })).toMatchObject({
       adapters: [],
@@ -69,7 +69,7 @@ describe("gateway.adapters", () => {
     });
   });
 
-  test("says how many operations wait for a person to look at them", async () => {
+  test("counts the operations that wait for approval", async () => {
     const { ask } = await openPay({ pins: { firstUse: "ask" } });
     expect(await ask("adapters", { country: "NG" })).toMatchObject({
       adapters: [{ id: "pay", tool_count: 0, awaiting_approval: 5 }],
@@ -133,7 +133,7 @@ describe("gateway.tools", () => {
     expect(answer.total_tools).toBe(5);
   });
 
-  test("says how many fit, where it was narrowed", async () => {
+  test("counts the matches of a filter", async () => {
     const { ask } = await openPay();
     expect(await ask("tools", { adapter: "pay", category: "transactions", limit: 1 })).toMatchObject({
       matched: 2,
@@ -151,13 +151,13 @@ describe("gateway.tools", () => {
     async (args) => {
       const { gateway } = await openPay();
       const call = await gateway.run({ tool: "gateway:gateway.tools", args: { adapter: "pay", ...args } });
-      expect(errorOf(call).code).toBe("INVALID_ARGUMENTS");
+      expect(getError(call).code).toBe("INVALID_ARGUMENTS");
     },
   );
 
   test.each(["nowhere", "gateway", ""])("knows no adapter %j", async (adapter) => {
     const { gateway } = await openPay();
-    const error = errorOf(await gateway.run({ tool: "gateway:gateway.tools", args: { adapter } }));
+    const error = getError(await gateway.run({ tool: "gateway:gateway.tools", args: { adapter } }));
     expect(error.code).toBe("TOOL_NOT_FOUND");
     expect(error.message).toContain(`There is no adapter "${adapter}".`);
   });
@@ -203,7 +203,7 @@ describe("gateway.reference", () => {
     expect(Object.keys(answer)).toEqual(["topic", "type", field, "next_step"]);
   });
 
-  test("says which sections there are where it has not the one that is asked for", async () => {
+  test("lists the sections where the requested one does not exist", async () => {
     const { ask } = await openPay();
     expect(await ask("reference", { topic: "idempotency", section: "webhooks" })).toMatchObject({
       sections: ["overview", "examples", "errors", "best_practices"],
@@ -244,9 +244,9 @@ describe("gateway.reference", () => {
     expect(JSON.stringify(answer).length).toBeLessThan(3_500);
   });
 
-  test("knows nothing else, and says what it knows", async () => {
+  test("refuses any other section, and lists the known ones", async () => {
     const { gateway } = await openPay();
-    const error = errorOf(
+    const error = getError(
       await gateway.run({ tool: "gateway:gateway.reference", args: { topic: "idempotence" } }),
     );
     expect(error.code).toBe("TOOL_NOT_FOUND");

@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { createGateway } from "../../../core/mod.ts";
-import { describeTools } from "../../../presets/gateway/describe.ts";
+import { describeGatewayTools } from "../../../presets/gateway/describe.ts";
 import { gateway as preset } from "../../../presets/gateway/mod.ts";
-import { ID_PATTERN, operationIds, uniqueNames } from "../../../presets/gateway/operation-ids.ts";
-import { optionsOf } from "../../../presets/gateway/options-of.ts";
-import { failureOf } from "../../support/failure.ts";
+import { createUniqueNames, getOperationIds, ID_PATTERN } from "../../../presets/gateway/operations.ts";
+import { getSettings } from "../../../presets/gateway/options.ts";
+import { catchFailure } from "../../support/failure.ts";
 import { openPay, paySetting } from "../_gateway-api.ts";
 
 afterEach(() => void vi.unstubAllEnvs());
@@ -32,13 +32,13 @@ describe("the ids of operations", () => {
     const definitions = tools.map((name) => ({ name, inputSchema: { type: "object" } }));
     await gateway.catalog.replace({ id: "My Server" }, definitions);
     await gateway.catalog.replace({ id: "my-server" }, definitions);
-    const ids = operationIds(gateway);
+    const ids = getOperationIds(gateway);
     const all = gateway.catalog.tools();
-    expect(new Set(all.map(ids.idOf)).size).toBe(all.length);
+    expect(new Set(all.map(ids.getId)).size).toBe(all.length);
     for (const tool of all) {
-      expect(ids.idOf(tool)).toMatch(pattern);
-      expect(ids.tools.get(ids.idOf(tool))).toBe(tool);
-      expect(ids.serverOf(ids.adapterOf(tool.server))).toBe(tool.server);
+      expect(ids.getId(tool)).toMatch(pattern);
+      expect(ids.tools.get(ids.getId(tool))).toBe(tool);
+      expect(ids.getServer(ids.getAdapterId(tool.server))).toBe(tool.server);
     }
     expect(ids.tools.get("my-server:create-issue")?.id).toBe("my-server:create-issue");
     expect(ids.tools.get("demo:word-count")?.id).toBe("demo:word_count");
@@ -47,10 +47,10 @@ describe("the ids of operations", () => {
   test("are unique and of the pattern, whatever the names are, in whatever order they come", () => {
     fc.assert(
       fc.property(fc.uniqueArray(word, { minLength: 1, maxLength: 12 }), (names) => {
-        const made = uniqueNames(names);
+        const made = createUniqueNames(names);
         expect(new Set(made).size).toBe(names.length);
         for (const name of made) expect(name).toMatch(/^[a-z0-9-]+$/);
-        const back = uniqueNames(names.toReversed()).toReversed();
+        const back = createUniqueNames(names.toReversed()).toReversed();
         expect(back).toEqual(made);
       }),
     );
@@ -59,7 +59,7 @@ describe("the ids of operations", () => {
   test("are the names themselves where those fit", () => {
     fc.assert(
       fc.property(fc.uniqueArray(fc.stringMatching(/^[a-z0-9-]+$/)), (names) => {
-        expect(uniqueNames(names)).toEqual(names);
+        expect(createUniqueNames(names)).toEqual(names);
       }),
     );
   });
@@ -82,7 +82,7 @@ describe("full mode", () => {
       discovery: { mode: "full" },
       rules: { toolRules: [{ pattern: ["*bare*"], enabled: false }] },
     });
-    const names = describeTools(gateway).map(({ name }) => name);
+    const names = describeGatewayTools(gateway).map(({ name }) => name);
     expect(names).toHaveLength(gateway.catalog.tools().length - 1);
     expect(names).toContain("charge-authorization");
     expect(names).toContain("word_count");
@@ -96,7 +96,7 @@ describe("the environment", () => {
     vi.stubEnv("MCP_SEARCH_MIN_CONFIDENCE", "0.9");
     vi.stubEnv("MCP_DEFAULT_LIMIT", "7");
     const { gateway } = await openPay({ discovery: { mode: "lazy", minConfidence: 0.1, defaultLimit: 2 } });
-    expect(optionsOf(gateway)).toMatchObject({
+    expect(getSettings(gateway)).toMatchObject({
       mode: "full",
       minConfidence: 0.9,
       defaultLimit: 7,
@@ -106,7 +106,7 @@ describe("the environment", () => {
   test("that says nothing leaves it to the config", async () => {
     vi.stubEnv("MCP_TOOL_MODE", "");
     const { gateway } = await openPay({ discovery: { minConfidence: 0.1 } });
-    expect(optionsOf(gateway)).toMatchObject({ mode: "lazy", minConfidence: 0.1 });
+    expect(getSettings(gateway)).toMatchObject({ mode: "lazy", minConfidence: 0.1 });
   });
 
   test.each([
@@ -117,7 +117,7 @@ describe("the environment", () => {
     ["MCP_DEFAULT_LIMIT", "2.5"],
   ])("is refused where %s is %s", async (name, value) => {
     vi.stubEnv(name, value);
-    const error = await failureOf(createGateway({ preset }));
+    const error = await catchFailure(createGateway({ preset }));
     expect(error.code).toBe("CONFIG_INVALID");
     expect(error.message).toContain(name);
   });
@@ -130,10 +130,10 @@ describe("the names of the five tools", () => {
     ["underscore", "gateway_intent"],
   ] as const)("can be written with a %s, in every sentence too", async (toolNames, name) => {
     const { gateway, ask } = await openPay({ discovery: { toolNames } });
-    const shown = describeTools(gateway);
-    expect(shown[0]?.name).toBe(name);
+    const described = describeGatewayTools(gateway);
+    expect(described[0]?.name).toBe(name);
     const execute = name.replace("intent", "execute");
-    expect(shown[1]).toMatchObject({ name: execute, description: expect.stringContaining(name) });
+    expect(described[1]).toMatchObject({ name: execute, description: expect.stringContaining(name) });
     expect(await ask("intent", { query: "pay:list-banks" })).toMatchObject({
       next_step: `Call ${execute} with tool_id and params`,
     });
@@ -141,6 +141,6 @@ describe("the names of the five tools", () => {
 
   test("another way to write them is refused", async () => {
     const { config } = await paySetting({ discovery: { toolNames: "slash" } });
-    expect((await failureOf(createGateway(config))).message).toContain("toolNames");
+    expect((await catchFailure(createGateway(config))).message).toContain("toolNames");
   });
 });

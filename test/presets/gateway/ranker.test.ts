@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { intentRanker } from "../../../presets/gateway/intent-ranker.ts";
+import { createIntentRanker } from "../../../presets/gateway/intent-ranker.ts";
 import { take, testRanker, tool } from "../../contracts/ranker.ts";
 
-testRanker("intent", () => intentRanker());
+testRanker("intent", () => createIntentRanker());
 
 describe("the deterministic ranking", () => {
   const tools = [
@@ -10,8 +10,8 @@ describe("the deterministic ranking", () => {
     tool("paystack:list-banks", "List the banks of a country"),
     tool("flutterwave:charge-card", "Start a payment"),
   ];
-  const ranker = intentRanker({
-    labelsOf: ({ server }) => (server === "paystack" ? ["paystack", "Nigeria"] : [server]),
+  const ranker = createIntentRanker({
+    getLabels: ({ server }) => (server === "paystack" ? ["paystack", "Nigeria"] : [server]),
   });
   take(ranker, tools);
   const rank = async (query: string) =>
@@ -42,7 +42,7 @@ describe("the deterministic ranking", () => {
     expect(new Set(order).size).toBe(4);
   });
 
-  test("says which words were found where, as they were written", async () => {
+  test("names which words were found where, as they were written", async () => {
     expect((await rank("charging a card in Nigeria"))[0]).toMatchObject({
       id: "paystack:charge-authorization",
       terms: expect.arrayContaining(["charging in name", "card in tag", "nigeria in adapter"]),

@@ -2,10 +2,10 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { createGateway, type JsonObject, type Plugin } from "../../../core/mod.ts";
-import { contractFaults } from "../../../presets/gateway/contract.ts";
-import { liveOperations, outlineOf } from "../../../presets/gateway/registry.ts";
+import { listLiveOperations } from "../../../presets/gateway/operations.ts";
+import { createRegistryOutline, findRegistryFaults } from "../../../presets/gateway/registry.ts";
 import { until } from "../../plugins/serve/_http.ts";
-import { errorOf, failureOf } from "../../support/failure.ts";
+import { catchFailure, getError } from "../../support/failure.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { openPay, paySetting } from "../_gateway-api.ts";
 
@@ -102,7 +102,7 @@ describe("a registry that is kept and not written", () => {
     return file;
   }
 
-  test("is no obstacle where it says what there is", async () => {
+  test("is accepted where it lists real operations", async () => {
     const file = await changed(() => undefined);
     const { ask } = await openPay({ registry: { path: file, write: false } });
     expect(await ask("intent", { query: "pay:list-banks" })).toMatchObject({ recommended: {} });
@@ -138,7 +138,7 @@ describe("a registry that is kept and not written", () => {
   ])("with %s refuses the start in lazy mode", async (_what, change, message) => {
     const file = await changed(change);
     const { config } = await paySetting({ registry: { path: file, write: false } });
-    const error = await failureOf(createGateway(config));
+    const error = await catchFailure(createGateway(config));
     expect(error.code).toBe("CONFIG_INVALID");
     expect(error.message).toMatch(message);
     expect(error.message).toContain(file);
@@ -147,7 +147,7 @@ describe("a registry that is kept and not written", () => {
   test("lets the gateway start without intent, where that is chosen", async () => {
     const file = await changed((registry) => ({ ...registry, operation_count: 1 }));
     const { gateway, ask } = await openPay({ registry: { path: file, write: false, onFailure: "degrade" } });
-    const error = errorOf(await gateway.run({ tool: "gateway:gateway.intent", args: { query: "banks" } }));
+    const error = getError(await gateway.run({ tool: "gateway:gateway.intent", args: { query: "banks" } }));
     expect(error.code).toBe("INTENT_DISABLED");
     expect(error.message).toMatch(/switched off: The registry counts 1 operations .* Use gateway.tools/);
     expect(await ask("tools", { adapter: "pay" })).toMatchObject({ total_tools: 5 });
@@ -161,16 +161,16 @@ describe("a registry that is kept and not written", () => {
 
   test("that is not there refuses the start", async () => {
     const { config } = await paySetting({ registry: { path: "/nowhere/operations.json", write: false } });
-    expect((await failureOf(createGateway(config))).message).toContain("the registry cannot be read");
+    expect((await catchFailure(createGateway(config))).message).toContain("the registry cannot be read");
   });
 });
 
-test("operations of which nobody says how much harm they do fail the contract", async () => {
+test("operations without a declared risk level fail the contract", async () => {
   const { gateway } = await openPay({ guard: { enabled: false } });
-  const [registry, live] = [outlineOf(gateway), liveOperations(gateway)];
-  expect(contractFaults(registry, live)).toEqual([]);
-  expect(contractFaults(registry, live, { riskExpected: true })).toEqual([
-    "Nobody says how much harm these can do: demo:add, demo:countdown, demo:word-count and 8 more.",
+  const [registry, live] = [createRegistryOutline(gateway), listLiveOperations(gateway)];
+  expect(findRegistryFaults(registry, live)).toEqual([]);
+  expect(findRegistryFaults(registry, live, { riskExpected: true })).toEqual([
+    "No plugin rates the risk of these operations: demo:add, demo:countdown, demo:word-count and 8 more.",
   ]);
   expect(Object.values(registry.operations).map((operation) => operation["risk_level"])).toEqual(
     Array.from({ length: 11 }, () => "high"),

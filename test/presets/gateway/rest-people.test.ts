@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { JsonObject, Plugin } from "../../../core/mod.ts";
 import { getRestStatus } from "../../../presets/gateway/rest.ts";
-import { served, until } from "../../plugins/serve/_http.ts";
+import { serveGateway, until } from "../../plugins/serve/_http.ts";
 import { people } from "../../plugins/serve/_people.ts";
 import { type PaySetting, paySetting } from "../_gateway-api.ts";
 
@@ -11,7 +11,7 @@ const charge = "/api/adapters/pay/tools/charge-authorization";
 const card = { amount: 500000, email: "customer@example.com", authorization_code: "AUTH_xxxxx" };
 
 /** The machine that runs the tests may be busy with others. */
-const PATIENT_MS = 600_000;
+const UNREACHED_LAG_MS = 600_000;
 
 interface Answer {
   readonly status: number;
@@ -29,11 +29,11 @@ async function rest(options: Record<string, object> = {}, plugins: readonly Plug
   const setting = await paySetting({
     auth: people,
     guard: { scopes, trusted: ["demo"] },
-    overload: { maxLagMs: PATIENT_MS },
+    overload: { maxLagMs: UNREACHED_LAG_MS },
     ...options,
   });
   const { config } = setting;
-  const { url } = await served({ ...config, plugins: [...(config.plugins ?? []), ...plugins] });
+  const { url } = await serveGateway({ ...config, plugins: [...(config.plugins ?? []), ...plugins] });
   const ask = async (path: string, actor: string | undefined, init: RequestInit): Promise<Answer> => {
     const headers = {
       ...(actor !== undefined && { authorization: `Bearer tp_${actor}` }),
@@ -58,8 +58,8 @@ async function rest(options: Record<string, object> = {}, plugins: readonly Plug
   };
 }
 
-describe("REST for people with tokens", () => {
-  test("is for nobody else", async () => {
+describe("REST for users with tokens", () => {
+  test("is not visible to other callers", async () => {
     const { get, post, received } = await rest();
     for (const answer of [await get("/api/adapters"), await post(charge), await post(charge, "eve")]) {
       expect(answer).toMatchObject({
@@ -72,7 +72,7 @@ describe("REST for people with tokens", () => {
     expect((await get("/api/adapters", "ann")).status).toBe(200);
   });
 
-  test("knows who they are: their keys are their own, and so are the records", async () => {
+  test("knows each user: keys and records are separate", async () => {
     const { post, received, records } = await rest();
     const key = { "idempotency-key": "order-1234" };
     for (const actor of ["ann", "ann", "bob"]) {
@@ -85,8 +85,8 @@ describe("REST for people with tokens", () => {
   });
 });
 
-describe("a server behind the gateway that refuses our credentials", () => {
-  test("is never a 401 of ours", async () => {
+describe("a server that refuses the credentials of the gateway", () => {
+  test("never becomes a 401 of the gateway", async () => {
     const upstream = createServer((_, response) =>
       response.writeHead(401, { "www-authenticate": "Bearer realm=theirs" }).end("{}"),
     );
@@ -115,8 +115,8 @@ describe("a server behind the gateway that refuses our credentials", () => {
   });
 });
 
-describe("a gateway that has too much to do", () => {
-  test("says 503 and when to come again, and nothing was done", async () => {
+describe("an overloaded gateway", () => {
+  test("answers 503 with Retry-After, and executes nothing", async () => {
     let release = (): void => {};
     let begun = 0;
     const slow: Plugin = {
@@ -134,7 +134,7 @@ describe("a gateway that has too much to do", () => {
         },
       }),
     };
-    const overload = { maxConcurrent: 1, maxWaiting: 0, maxLagMs: PATIENT_MS };
+    const overload = { maxConcurrent: 1, maxWaiting: 0, maxLagMs: UNREACHED_LAG_MS };
     const { post, received } = await rest({ overload }, [slow]);
     const first = post(charge, "ann", { "idempotency-key": "order-of-ann" });
     await until(() => begun === 1, 30_000);

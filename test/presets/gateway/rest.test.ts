@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../core/mod.ts";
-import { sendRaw, served } from "../../plugins/serve/_http.ts";
+import { sendRaw, serveGateway } from "../../plugins/serve/_http.ts";
 import { type PaySetting, paySetting } from "../_gateway-api.ts";
 
 interface Rest extends PaySetting {
@@ -15,7 +15,7 @@ interface Rest extends PaySetting {
 
 async function rest(options?: Record<string, object>): Promise<Rest> {
   const setting = await paySetting(options);
-  const server = await served(setting.config, { limits: { bytes: 10_000 } });
+  const server = await serveGateway(setting.config, { limits: { bytes: 10_000 } });
   const base = new URL(server.url).origin;
   const read = async (response: Response) => ({
     status: response.status,
@@ -160,7 +160,7 @@ describe("POST /api/adapters/{adapter}/tools/{tool}", () => {
     ["another content type", charge, "{}", { "content-type": "text/plain" }, 415],
     ["too much", charge, JSON.stringify({ x: "x".repeat(20_000) }), {}, 413],
     ["an unknown option", `${charge}?confirm=true`, "{}", {}, 400],
-    ["an option that is no flag", `${charge}?confirmed=1`, "{}", {}, 400],
+    ["an option that is no boolean", `${charge}?confirmed=1`, "{}", {}, 400],
     ["a wrong encoding", "/api/adapters/%ff/tools/x", "{}", {}, 400],
     ["another address", "/api/adapters/pay", "{}", {}, 404],
   ])("refuses %s before anything is done", async (_what, path, body, headers, status) => {
@@ -202,8 +202,8 @@ describe("GET /api/adapters", () => {
   });
 });
 
-describe("who may ask", () => {
-  test("a page of a stranger is refused", async () => {
+describe("access", () => {
+  test("refuses a page of a foreign origin", async () => {
     const { post, get, received } = await rest();
     const headers = { ...key, origin: "https://evil.example" };
     expect((await post(charge, card, headers)).status).toBe(403);
@@ -222,7 +222,7 @@ describe("who may ask", () => {
 });
 
 test("another preset is not served over REST", async () => {
-  const { url } = await served();
+  const { url } = await serveGateway();
   expect((await fetch(`${new URL(url).origin}/api/adapters`)).status).toBe(404);
 });
 

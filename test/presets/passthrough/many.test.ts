@@ -4,11 +4,11 @@ import type { GatewayError, JsonObject, Plugin } from "../../../core/mod.ts";
 import { gateway } from "../../../presets/gateway/mod.ts";
 import { until } from "../../plugins/upstreams/_fixtures.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
-import { clientOf, everything, fixtureServer, type TestClient, textIn } from "../_passthrough.ts";
+import { everything, fixtureServer, openClient, readText, type TestClient } from "../_passthrough.ts";
 
 const sdkServer = fileURLToPath(new URL("../../fixtures/sdk-server.mjs", import.meta.url));
 const sdk = fixtureServer(sdkServer, "--legacy", "reject");
-const PATIENCE_MS = 60_000;
+const TIMEOUT_MS = 60_000;
 
 async function named(client: TestClient, list: string, key = list, field = "name"): Promise<unknown[]> {
   const result = await client.request(`${list}/list`);
@@ -24,24 +24,24 @@ function listener(): { readonly plugin: Plugin; readonly errors: GatewayError[] 
   };
 }
 
-test("of several servers, tools that share a name are prefixed, and each leads to its own", {
-  timeout: PATIENCE_MS,
+test("prefixes tools of several servers that have one name, and routes each to its own", {
+  timeout: TIMEOUT_MS,
 }, async () => {
-  const client = await clientOf("v1", { servers: { everything, sdk } });
+  const client = await openClient("v1", { servers: { everything, sdk } });
   const names = await named(client, "tools");
   expect(names).toEqual(expect.arrayContaining(["everything__echo", "sdk__echo", "get-sum", "steps"]));
   expect(names).not.toContain("echo");
   const one = await client.request("tools/call", { name: "everything__echo", arguments: { message: "hi" } });
-  expect(textIn(one)).toBe("Echo: hi");
+  expect(readText(one)).toBe("Echo: hi");
   const two = await client.request("tools/call", { name: "sdk__echo", arguments: { text: "hi" } });
-  expect(textIn(two)).toBe("hi");
+  expect(readText(two)).toBe("hi");
 });
 
 test("of two servers with the same URI the first counts, and that is reported once", {
-  timeout: PATIENCE_MS,
+  timeout: TIMEOUT_MS,
 }, async () => {
   const { errors, plugin } = listener();
-  const client = await clientOf("v1", { servers: { everything, twin: everything }, plugins: [plugin] });
+  const client = await openClient("v1", { servers: { everything, twin: everything }, plugins: [plugin] });
   const uris = await named(client, "resources", "resources", "uri");
   expect(new Set(uris).size).toBe(uris.length);
   const shadowed = errors.filter(({ code }) => code === "RESOURCE_SHADOWED");
@@ -54,30 +54,30 @@ test("of two servers with the same URI the first counts, and that is reported on
   expect(JSON.stringify(got)).toContain("simple prompt");
 });
 
-test("what no server has is not advertised, once it is known what they have", {
-  timeout: PATIENCE_MS,
+test("capabilities that no server has are not advertised, once all servers are listed", {
+  timeout: TIMEOUT_MS,
 }, async () => {
-  const nobody = await clientOf("v2 modern", { servers: {} });
-  expect(Object.keys(nobody.capabilities)).toEqual(["tools"]);
-  await expect(nobody.request("prompts/list")).rejects.toMatchObject({ code: -32601 });
+  const empty = await openClient("v2 modern", { servers: {} });
+  expect(Object.keys(empty.capabilities)).toEqual(["tools"]);
+  await expect(empty.request("prompts/list")).rejects.toMatchObject({ code: -32601 });
   const home = await temporaryFolder();
-  const first = await clientOf("v2 modern", { servers: { sdk }, home });
+  const first = await openClient("v2 modern", { servers: { sdk }, home });
   // It could still have had them when the client asked.
   expect(await first.request("prompts/list")).toMatchObject({ prompts: [] });
   await first.stop();
-  const second = await clientOf("v2 modern", { servers: { sdk }, home });
+  const second = await openClient("v2 modern", { servers: { sdk }, home });
   expect(Object.keys(second.capabilities)).toEqual(["tools"]);
 });
 
-test("what servers have is known from the last start, without a connection", {
-  timeout: PATIENCE_MS,
+test("listings are known from the last start, without a connection", {
+  timeout: TIMEOUT_MS,
 }, async () => {
   const home = await temporaryFolder();
-  const first = await clientOf("v1", { servers: { everything }, home });
+  const first = await openClient("v1", { servers: { everything }, home });
   const uris = await named(first, "resources", "resources", "uri");
   await first.stop();
   const options = { upstreams: { discover: "none" } };
-  const second = await clientOf("v1", { servers: { everything }, home, options });
+  const second = await openClient("v1", { servers: { everything }, home, options });
   expect(await named(second, "resources", "resources", "uri")).toEqual(uris);
   expect(await named(second, "prompts")).toContain("simple-prompt");
   expect(second.capabilities).toMatchObject({ completions: {}, resources: { subscribe: true }, logging: {} });
@@ -88,19 +88,19 @@ test("what servers have is known from the last start, without a connection", {
 });
 
 test("tools that a server adds are listed, and those before keep their names", {
-  timeout: PATIENCE_MS,
+  timeout: TIMEOUT_MS,
 }, async () => {
-  const client = await clientOf("v1", { servers: { sdk } });
+  const client = await openClient("v1", { servers: { sdk } });
   const before = await named(client, "tools");
   await client.request("tools/call", { name: "change", arguments: {} });
-  await until(() => client.changed.includes("tools"), PATIENCE_MS);
+  await until(() => client.changed.includes("tools"), TIMEOUT_MS);
   const after = await named(client, "tools");
   expect(after).toHaveLength(before.length + 1);
   expect(after).toEqual(expect.arrayContaining(before));
 });
 
-test("a name that a client saw before still leads to the same tool", { timeout: PATIENCE_MS }, async () => {
-  const client = await clientOf("v1", { servers: { sdk } });
+test("a name that a client saw before still reaches its tool", { timeout: TIMEOUT_MS }, async () => {
+  const client = await openClient("v1", { servers: { sdk } });
   expect(await named(client, "tools")).toContain("echo");
   await client.gateway.catalog.replace({ id: "other" }, [
     { name: "echo", inputSchema: { type: "object" } },
@@ -109,15 +109,15 @@ test("a name that a client saw before still leads to the same tool", { timeout: 
   const names = await named(client, "tools");
   expect(names).toEqual(expect.arrayContaining(["sdk__echo", "other__echo"]));
   const result = await client.request("tools/call", { name: "echo", arguments: { text: "still here" } });
-  expect(textIn(result)).toBe("still here");
+  expect(readText(result)).toBe("still here");
 });
 
 test("full mode of the gateway shows servers as passthrough does, and lazy mode does not", {
-  timeout: PATIENCE_MS,
+  timeout: TIMEOUT_MS,
 }, async () => {
   const guard = { enabled: false };
   const open = (mode: string) =>
-    clientOf("v1", { servers: { everything }, preset: gateway, options: { discovery: { mode }, guard } });
+    openClient("v1", { servers: { everything }, preset: gateway, options: { discovery: { mode }, guard } });
   const full = await open("full");
   expect(await named(full, "tools")).toEqual(expect.arrayContaining(["echo", "get-sum"]));
   expect(await named(full, "prompts")).toContain("simple-prompt");

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { runMain } from "../../../support/run-cli.ts";
 import { place } from "../../cli/_place.ts";
 
-describe("what a person sees before they approve", () => {
+describe("the summary before an approval", () => {
   const secrets = {
     docs: {
       command: "npx",

@@ -30,7 +30,7 @@ async function serve({ home }: Place, ...tools: readonly Described[]): Promise<v
 const guarded = (...args: readonly string[]): Promise<Finished> => runMain([...args, "--preset", "gateway"]);
 const execute = (tool: string): Promise<Finished> => guarded("execute", "bank", tool, "--json");
 
-test("a tool that gives orders to a model waits, and can be called once a person has approved it", async () => {
+test("a tool that gives orders to a model waits, and can be called once a user has approved it", async () => {
   await serve(await place(), balance, note);
   const waits =
     "It has not been approved yet, and its description keeps something from the user. Approve it with: toolpipe approve bank:get_note";
@@ -67,13 +67,13 @@ test("a tool that was approved waits again when it is another one", async () => 
   await serve(made, { ...note, description: `${note.description} Not even later.` });
   expect((await guarded("approve")).stdout).toContain("Its definition has changed since it was first used");
   expect((await execute("get_note")).code).toBe(4);
-  // What was approved before is good again as soon as it is what it was.
+  // An earlier approval is valid again as soon as the definition is unchanged.
   await serve(made, note);
   expect((await guarded("approve")).stdout).toBe("Nothing waits for approval.\n");
   expect((await execute("get_note")).code).toBe(0);
 });
 
-test("all that waits of a server is approved by its name", async () => {
+test("approves all pending tools of a server by its name", async () => {
   await serve(await place(), balance, note, list);
   expect(JSON.parse((await guarded("approve", "bank", "--json")).stdout)).toEqual({
     approved: ["bank:get_note", "bank:list_notes"],
@@ -81,7 +81,7 @@ test("all that waits of a server is approved by its name", async () => {
   for (const { name } of [balance, note, list]) expect((await execute(name)).code).toBe(0);
 });
 
-test("what does not wait cannot be approved", async () => {
+test("a tool that is not pending cannot be approved", async () => {
   await serve(await place(), balance, note);
   for (const id of ["bank:get_balance", "bank:nothing"]) {
     const { code, stdout, stderr } = await guarded("approve", id);

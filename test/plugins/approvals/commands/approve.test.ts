@@ -19,7 +19,7 @@ describe("a server that a project defines", () => {
       code: 2,
       stdout: 'No tool fits "echo".\n',
       stderr:
-        'Not searched, since what they offer is not known: docs (needs approval). See "toolpipe list".\n',
+        'Not searched, because their tools are not known: docs (needs approval). See "toolpipe list".\n',
     });
     const execute = () => runMain(["execute", "docs", "echo", "--args", '{"text":"hello"}']);
     expect(await execute()).toMatchObject({ code: 4, stdout: expect.stringContaining(waits) });
@@ -59,7 +59,7 @@ describe("a server that a project defines", () => {
     expect((await runMain(["search", "echo"])).code).toBe(2);
   });
 
-  test("waits beside a person's own servers, which do not", async () => {
+  test("waits beside a user's own servers, which do not", async () => {
     await place({
       home: { ".cursor/mcp.json": { mcpServers: { mine: faulty() } } },
       project: { ".cursor/mcp.json": { mcpServers: { theirs: faulty("onebadtool") } } },
@@ -82,7 +82,7 @@ describe("a server that a project defines", () => {
     expect(stderr).toBe("");
   });
 
-  test("is approved even if it does not start, and says so", async () => {
+  test("is approved even if it does not start, with a warning", async () => {
     await place({ project: { ".mcp.json": { mcpServers: { docs: dead } } } });
     expect(await runMain(["approve", "docs"])).toEqual({
       code: 0,
@@ -158,7 +158,7 @@ describe("approve and revoke", () => {
     expect((await runMain(["revoke", "docs", "--json"])).stdout).toBe('{"revoked":"docs"}\n');
   });
 
-  test("what was only seen, and never approved, cannot be revoked", async () => {
+  test("a request that was never approved cannot be revoked", async () => {
     await place({ project: { ".mcp.json": { mcpServers: { docs: faulty() } } } });
     await runMain(["list"]);
     expect(await runMain(["revoke", "docs"])).toMatchObject({

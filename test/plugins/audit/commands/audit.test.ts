@@ -1,7 +1,7 @@
 import { appendFile, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test, vi } from "vitest";
-import { momentOf } from "../../../../plugins/audit/commands/export.ts";
+import { parseTime } from "../../../../plugins/audit/commands/export.ts";
 import { fileSink } from "../../../../plugins/audit/mod.ts";
 import { record } from "../../../contracts/audit-sink.ts";
 import { runMain } from "../../../support/run-cli.ts";
@@ -56,7 +56,7 @@ describe("audit tail", () => {
     expect(stdout.split("\n")).toHaveLength(2);
   });
 
-  test("says that there is nothing where there is nothing", async () => {
+  test("reports an empty audit", async () => {
     expect(await runMain(["audit", "tail"])).toEqual({
       code: 0,
       stdout: "There are no records.\n",
@@ -68,20 +68,20 @@ describe("audit tail", () => {
 
   test("follows what comes, in files that are not there yet too, until it is interrupted", async () => {
     await written("20260101T000000Z-1.jsonl", at("a", 1));
-    const shown: string[] = [];
+    const printed: string[] = [];
     const running = (async () => {
       const spy = vi
         .spyOn(process.stdout, "write")
-        .mockImplementation((text) => shown.push(String(text)) > 0);
+        .mockImplementation((text) => printed.push(String(text)) > 0);
       try {
-        const { main, toolpipe } = await import("../../../../plugins/cli/mod.ts");
-        return await main(toolpipe, ["audit", "tail", "-f", "--json"]);
+        const { main, toolpipeProgram } = await import("../../../../plugins/cli/mod.ts");
+        return await main(toolpipeProgram, ["audit", "tail", "-f", "--json"]);
       } finally {
         spy.mockRestore();
       }
     })();
     const ids = (): string[] =>
-      shown
+      printed
         .join("")
         .split("\n")
         .flatMap((line) => (line === "" ? [] : [JSON.parse(line).request_id]));
@@ -118,7 +118,7 @@ describe("audit verify", () => {
     expect(json).toMatchObject({ valid: false, files: [{ file, records: 1, fault: { line: 2, seq: 2 } }] });
   });
 
-  test("of a file that is not there says so", async () => {
+  test("of a missing file fails with its path", async () => {
     const { code, stderr } = await runMain(["audit", "verify", "nowhere.jsonl"]);
     expect({ code, stderr }).toEqual({
       code: 2,
@@ -153,14 +153,14 @@ describe("audit export", () => {
     ).toEqual(["b", "c"]);
     expect((await runMain(["audit", "export", "--since", "1h"])).stdout).toBe("");
     const now = Date.parse("2026-01-08T00:00:00Z");
-    expect(momentOf("7d", now)).toBe(Date.parse("2026-01-01T00:00:00Z"));
-    expect(momentOf("90m", now)).toBe(now - 5_400_000);
+    expect(parseTime("7d", now)).toBe(Date.parse("2026-01-01T00:00:00Z"));
+    expect(parseTime("90m", now)).toBe(now - 5_400_000);
   });
 
   test.each([
     [["audit", "export", "--since", "yesterday"], "The option --since needs a date"],
     [["audit", "export", "--json", "--csv"], "Only one of --json and --csv"],
-    [["audit", "tail", "-n", "x"], "The option -n needs a whole number."],
+    [["audit", "tail", "-n", "x"], "The option -n needs a whole number"],
     [["audit", "tail", "--folder="], "The option --folder needs a value."],
     [["audit"], "A command is missing: one of tail, verify, export."],
   ])("%j is a wrong command line", async (args, message) => {
@@ -170,7 +170,7 @@ describe("audit export", () => {
   });
 });
 
-test("records are looked for where the config says that they go, or where the command says", async () => {
+test("reads records from the folder of the config, or of the command line", async () => {
   await mkdir(join(project, "logs"));
   const file = join(project, "logs/own.jsonl");
   const sink = fileSink(file);

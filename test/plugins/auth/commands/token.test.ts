@@ -31,7 +31,7 @@ describe("toolpipe token", () => {
     await gateway.close();
   });
 
-  test("never makes the same twice, and names you where it is for nobody else", async () => {
+  test("never makes equal tokens, and names the current user by default", async () => {
     const [one, two] = [await made(), await made()];
     expect(one.token).not.toBe(two.token);
     expect(one.config.auth.tokens?.[0]?.actor).toMatch(/./);

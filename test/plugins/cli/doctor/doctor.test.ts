@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { encode } from "gpt-tokenizer/encoding/o200k_base";
 import { afterEach, describe, expect, test } from "vitest";
 import { createGateway } from "../../../../core/mod.ts";
-import { costOfTools, costThrough } from "../../../../plugins/cli/cost.ts";
+import { estimatePreset, estimateTools } from "../../../../plugins/cli/cost.ts";
 import { anygpt } from "../../../../presets/anygpt/mod.ts";
 import { closeServers, listen } from "../../../fixtures/http-servers.ts";
 import { runCli, runMain } from "../../../support/run-cli.ts";
@@ -22,7 +22,7 @@ interface Row {
   readonly fix?: string;
 }
 
-/** What `doctor --json` says, with its servers by name. */
+/** Returns the output of `doctor --json`, with its servers by name. */
 async function examine(...args: string[]) {
   const { code, stdout, stderr } = await runMain(["doctor", "--json", ...args]);
   const report = JSON.parse(stdout);
@@ -39,13 +39,13 @@ describe("doctor", () => {
     expect(stdout).toMatch(/^✓ everything {2} +\d+ tools +[\d,]+ tokens +[\d.]+ m?s$/m);
     expect(stdout).toMatch(/^✓ time {2} +\d+ tools +[\d,]+ tokens +[\d.]+ m?s$/m);
     expect(stdout).toMatch(
-      /^2 servers, \d+ tools: about [\d,]+ tokens for an agent if they were all loaded, \d+ through toolpipe \(\d+ % less\)\.$/m,
+      /^2 servers, \d+ tools: about [\d,]+ tokens for an agent if all were loaded, \d+ through toolpipe \(\d+ % less\)\.$/m,
     );
-    expect(stdout).toMatch(/\n\nAll is well\.\n$/);
+    expect(stdout).toMatch(/\n\nNo problems found\.\n$/);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   }, 60_000);
 
-  test("really starts them, whatever is remembered", async () => {
+  test("starts every server, whatever is cached", async () => {
     const { project } = await place();
     const { definition, marks } = await marking(project);
     await write(project, { "toolpipe.config.json": { mcpServers: { one: definition } } });
@@ -63,18 +63,18 @@ describe("doctor", () => {
     const gateway = await createGateway({ preset: anygpt, options: { sources: { mcpServers } } });
     await gateway.services.servers?.refresh();
     const tools = gateway.catalog.tools();
-    const shown = tools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema }));
-    const exact = encode(JSON.stringify(shown)).length;
-    expect(costOfTools(tools) / exact).toBeGreaterThan(0.85);
-    expect(costOfTools(tools) / exact).toBeLessThan(1.15);
+    const exposed = tools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema }));
+    const exact = encode(JSON.stringify(exposed)).length;
+    expect(estimateTools(tools) / exact).toBeGreaterThan(0.85);
+    expect(estimateTools(tools) / exact).toBeLessThan(1.15);
     expect(report.totals.tools).toBe(tools.length);
-    expect(report.totals.tokens).toBeGreaterThan(costOfTools(tools) * 0.9);
-    expect(report.totals.tokensThroughToolpipe).toBe(costThrough(gateway, anygpt));
+    expect(report.totals.tokens).toBeGreaterThan(estimateTools(tools) * 0.9);
+    expect(report.totals.tokensThroughToolpipe).toBe(estimatePreset(gateway, anygpt));
     expect(report.totals.tokensThroughToolpipe).toBeLessThan(500);
     await gateway.close();
   }, 60_000);
 
-  test("names what is broken and how to mend it, and exits with 1", async () => {
+  test("names each problem and its fix, and exits with 1", async () => {
     const sleeper = { command: "node", args: ["-e", "setInterval(() => {}, 1000)"], startTimeoutMs: 400 };
     const { project } = await place({
       project: {
@@ -100,7 +100,7 @@ describe("doctor", () => {
       `Install uv (https://docs.astral.sh/uv), or write its full path as "command" in ${config}.`,
     );
     expect(row("path").fix).toBe(`Install "to-be-found", or correct its path as "command" in ${config}.`);
-    expect(row("folder").fix).toBe(`Make the folder /nowhere/at/all, or correct "cwd" in ${config}.`);
+    expect(row("folder").fix).toBe(`Create the folder /nowhere/at/all, or correct "cwd" in ${config}.`);
     expect(row("variable").fix).toMatch(/^Set DOCTOR_NOT_SET where toolpipe is started, or give a default/);
     expect(row("slow").problem).toBe('The server "slow" was not ready within 400 ms.');
     expect(row("slow").fix).toMatch(/^Run it by hand .*"startTimeoutMs" in /);
@@ -109,10 +109,10 @@ describe("doctor", () => {
     expect(stdout).toMatch(/^✓ fine {2}/);
     expect(stdout).toMatch(/^✗ gone +The command .*\n {4}→ Install uv/m);
     expect(stdout).toMatch(/^- off +It is switched off in /m);
-    expect(stdout).toMatch(/\n\n5 things need mending: see ✗ above\.\n$/);
+    expect(stdout).toMatch(/\n\n5 problems to fix: see ✗ above\.\n$/);
   });
 
-  test("says what a server said as it fell, without the secrets it was given", async () => {
+  test("prints the last message of a crashed server, without its secrets", async () => {
     const script = `
       console.error("starting");
       throw new Error("bad key " + process.env.API_KEY + " with " + process.argv[1] + " and PASSWORD=hunter2hunter2");
@@ -151,7 +151,7 @@ describe("doctor", () => {
     });
     const bare = await examine();
     expect(bare.row("team docs").fix).toBe(
-      `Look at it with "toolpipe approve", and if you trust it: toolpipe approve 'team docs'`,
+      `Review it with "toolpipe approve". If you trust it: toolpipe approve 'team docs'`,
     );
     expect(bare.code).toBe(1);
     const { row } = await examine("--config", "own.json");
@@ -206,7 +206,7 @@ describe("doctor", () => {
     expect(code).toBe(1);
   });
 
-  test("what several clients have in common is one note, and no failure", async () => {
+  test("servers that several clients have are one note, and no failure", async () => {
     const own = { mcpServers: { one: faulty(), toolpipe: { command: "npx", args: ["-y", "toolpipe"] } } };
     const files = [".cursor/mcp.json", ".codeium/windsurf/mcp_config.json", ".kiro/settings/mcp.json"];
     await place({ home: Object.fromEntries(files.map((file) => [file, own])) });
@@ -227,24 +227,26 @@ describe("doctor", () => {
       },
     });
     const { code, stdout } = await runMain(["doctor"]);
-    expect(stdout).toContain("! Rule 1 (nothing_like_it): It matches no tool.\n    → Correct it under ");
-    expect(stdout).toMatch(/All is well\.\n$/);
+    expect(stdout).toContain(
+      "! Rule 1 (nothing_like_it): It matches no tool.\n    → Correct the rule under ",
+    );
+    expect(stdout).toMatch(/No problems found\.\n$/);
     expect(code).toBe(0);
   });
 
-  test("a config that is wrong is what is broken, with its place", async () => {
+  test("reports a wrong config, with its path", async () => {
     const { project } = await place({ project: { "toolpipe.config.json": `{\n  "mcpServers": {,}\n}` } });
     const text = await runMain(["doctor"]);
     expect(text.stdout).toMatch(
-      new RegExp(`^✗ ${project}/toolpipe\\.config\\.json:2:\\d+: .*\\n {4}→ Correct it`),
+      new RegExp(`^✗ ${project}/toolpipe\\.config\\.json:2:\\d+: .*\\n {4}→ Correct the config`),
     );
     expect({ code: text.code, stderr: text.stderr }).toEqual({ code: 1, stderr: "" });
     expect((await examine()).report.findings).toHaveLength(1);
-    // What was typed wrong is no matter of health.
+    // A usage error is no finding of the doctor.
     expect((await runMain(["doctor", "--config="])).stderr).toContain("needs a value");
   });
 
-  test("without servers says what to do, and that is no failure", async () => {
+  test("names the next step without servers, and succeeds", async () => {
     await place();
     const { code, stdout } = await runMain(["doctor"]);
     expect(stdout).toMatch(/^There are no servers\. /);

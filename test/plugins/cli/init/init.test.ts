@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { describe, expect, test } from "vitest";
-import { launchOf } from "../../../../plugins/cli/init/launch.ts";
+import { getLaunch } from "../../../../plugins/cli/init/client-forms.ts";
 import { runCli, runMain } from "../../../support/run-cli.ts";
 import { toolpipeCommand } from "../../../support/start-serve.ts";
 import { dead, faulty, marking, type Place, place, real, write } from "../_place.ts";
@@ -14,9 +14,9 @@ import { dead, faulty, marking, type Place, place, real, write } from "../_place
 const onWindows = process.platform === "win32";
 const read = (file: string): Promise<string> => readFile(file, "utf8");
 
-/** Where the servers go to. */
-const configIn = ({ state }: Place): string => join(state, "toolpipe.config.json");
-const cursorIn = ({ home }: Place): string => join(home, ".cursor/mcp.json");
+/** Returns the path of the config to which the servers are moved. */
+const getConfigPath = ({ state }: Place): string => join(state, "toolpipe.config.json");
+const getCursorPath = ({ home }: Place): string => join(home, ".cursor/mcp.json");
 
 async function json(file: string) {
   return JSON.parse(await read(file));
@@ -50,44 +50,42 @@ describe("init", () => {
     const here = await cursorPlace(real.time);
     const { code, stdout, stderr } = await runMain(["init", "--dry-run", "--yes"]);
     expect(stdout).toMatch(/^cursor \(.*mcp\.json\)\n {2}→ move {2}one {4,}\d tools +[\d,]+ tokens\n/);
-    expect(stdout).toMatch(
-      / {2}About [\d,]+ tokens for an agent if they were all loaded, \d+ through toolpipe/,
-    );
+    expect(stdout).toMatch(/ {2}About [\d,]+ tokens for an agent if all were loaded, \d+ through toolpipe/);
     expect(stdout).toContain("  - stay  off  It is switched off.");
-    expect(stdout).toContain("Nothing was changed. To write it: toolpipe init --yes\n");
+    expect(stdout).toContain("Nothing was changed. To write the changes: toolpipe init --yes\n");
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    // Where nobody can be asked, nobody has said yes.
+    // Without a terminal the user cannot confirm.
     expect((await runMain(["init", "--no-measure"])).stdout).toContain("Nothing was changed.");
-    expect(await read(cursorIn(here))).toBe(here.before);
-    await expect(stat(configIn(here))).rejects.toThrow("ENOENT");
+    expect(await read(getCursorPath(here))).toBe(here.before);
+    await expect(stat(getConfigPath(here))).rejects.toThrow("ENOENT");
   }, 60_000);
 
   test("moves servers, can be run again, and puts back every byte", async () => {
     const here = await cursorPlace();
-    await chmod(cursorIn(here), 0o640);
+    await chmod(getCursorPath(here), 0o640);
     const first = await runMain(["init", "--yes"]);
     expect(first.stdout).toMatch(/✓ Done\. The servers are in .*\. Restart your clients\.\n/);
-    const changed = await read(cursorIn(here));
+    const changed = await read(getCursorPath(here));
     expect(changed).toMatch(/^\{\n {2}\/\/ mine\n {2}"mcpServers": \{\n {4}"toolpipe": \{\n/);
     expect(changed).toMatch(
       / {4}\/\/ the first\n {4}\/\* kept \*\/\n {4}"off": \{ "command": "x", "disabled": true \},\n {2}\},\n {2}"theme": {3}"dark"\n\}\n$/,
     );
-    expect(Object.keys((await json(configIn(here))).mcpServers)).toEqual(["one", "two"]);
+    expect(Object.keys((await json(getConfigPath(here))).mcpServers)).toEqual(["one", "two"]);
     if (!onWindows) {
-      expect((await stat(configIn(here))).mode & 0o777).toBe(0o600);
-      expect((await stat(cursorIn(here))).mode & 0o777).toBe(0o640);
+      expect((await stat(getConfigPath(here))).mode & 0o777).toBe(0o600);
+      expect((await stat(getCursorPath(here))).mode & 0o777).toBe(0o640);
     }
     const second = await runMain(["init", "--yes"]);
     expect(second).toMatchObject({ code: 0, stdout: expect.stringMatching(/\n\nNothing to move\.\n$/) });
-    expect(await read(cursorIn(here))).toBe(changed);
+    expect(await read(getCursorPath(here))).toBe(changed);
     const undo = await runMain(["init", "--undo"]);
     expect(undo).toEqual({
       code: 0,
-      stdout: `✓ ${cursorIn(here)} is as it was\n✓ ${configIn(here)} is gone again\n`,
+      stdout: `✓ ${getCursorPath(here)} is restored\n✓ ${getConfigPath(here)} is removed\n`,
       stderr: "",
     });
-    expect(await read(cursorIn(here))).toBe(here.before);
-    await expect(stat(configIn(here))).rejects.toThrow("ENOENT");
+    expect(await read(getCursorPath(here))).toBe(here.before);
+    await expect(stat(getConfigPath(here))).rejects.toThrow("ENOENT");
     expect((await runMain(["init", "--undo"])).stdout).toBe("There is nothing to undo.\n");
   });
 
@@ -110,12 +108,12 @@ describe("init", () => {
     ]);
   });
 
-  test("what it writes starts toolpipe with the servers that were moved, with no more than their variables", async () => {
+  test("the written entry starts toolpipe with the moved servers, with no more than their variables", async () => {
     const server = { ...faulty(), env: { WORD: "${env:INIT_WORD}" } };
     const here = await place({ home: { ".cursor/mcp.json": { mcpServers: { words: server } } } });
     process.env["INIT_WORD"] = "from the client";
     expect((await runCli(["init", "--yes"], { cwd: here.project })).code).toBe(0);
-    const { toolpipe: entry } = (await json(cursorIn(here))).mcpServers;
+    const { toolpipe: entry } = (await json(getCursorPath(here))).mcpServers;
     expect(entry.env).toEqual({ INIT_WORD: "${env:INIT_WORD}" });
     const transport = new StdioClientTransport({
       ...entry,
@@ -163,13 +161,13 @@ describe("init", () => {
       "cursor gone": expect.stringContaining("It does not work from here: The command"),
       "cursor variable": "It needs INIT_NOT_SET, which is not set here.",
       "cursor folder": "It uses ${workspaceFolder}, which only its client knows.",
-      "cursor relative": "It names a file from the folder that its client starts it in.",
-      "cursor broken": "It cannot be used: it names neither a command nor a URL.",
-      "windsurf twin": `Another server of this name is, or will be, in ${configIn(here)}.`,
+      "cursor relative": "It has a path relative to the folder in which its client starts it.",
+      "cursor broken": "Its entry cannot be used: it names neither a command nor a URL.",
+      "windsurf twin": `Another server of this name is, or will be, in ${getConfigPath(here)}.`,
       "vscode asks": "It uses ${input:key}, which only its client asks for.",
     });
     expect(report.added).toEqual(["fine", "twin"]);
-    const left = (await json(cursorIn(here))).mcpServers;
+    const left = (await json(getCursorPath(here))).mcpServers;
     expect(Object.keys(left)).toEqual(["toolpipe", "gone", "variable", "folder", "relative", "broken"]);
     expect(
       Object.keys((await json(join(here.home, ".codeium/windsurf/mcp_config.json"))).mcpServers),
@@ -182,7 +180,7 @@ describe("init", () => {
     await write(here.home, { ".cursor/mcp.json": { mcpServers: { one: definition, gone: dead } } });
     const { stdout } = await runMain(["init", "--no-measure", "--yes"]);
     expect(stdout).not.toContain("tokens");
-    expect(Object.keys((await json(configIn(here))).mcpServers)).toEqual(["one", "gone"]);
+    expect(Object.keys((await json(getConfigPath(here))).mcpServers)).toEqual(["one", "gone"]);
     expect(await read(marks)).toBe("");
   });
 
@@ -197,14 +195,17 @@ describe("init", () => {
       return JSON.parse(stdout).clients.map(({ file }: { file: string }) => file);
     };
     const windsurf = join(here.home, ".codeium/windsurf/mcp_config.json");
-    expect(await clients()).toEqual([cursorIn(here), windsurf]);
+    expect(await clients()).toEqual([getCursorPath(here), windsurf]);
     expect(await clients("--client", "windsurf")).toEqual([windsurf]);
-    expect(await clients("--client", "cursor, windsurf")).toEqual([cursorIn(here), windsurf]);
+    expect(await clients("--client", "cursor, windsurf")).toEqual([getCursorPath(here), windsurf]);
     expect(await clients("--client", ".mcp.json")).toEqual([join(here.project, ".mcp.json")]);
     expect(await clients("--client", "kiro")).toEqual([]);
     for (const [given, message] of [
       ["cursr", 'There is no client "cursr"; did you mean "cursor"? See --help.'],
-      ["./nowhere.json", "No client has its servers in ./nowhere.json, or it is not there. See --help."],
+      [
+        "./nowhere.json",
+        "The file ./nowhere.json does not exist, or no client has its servers there. See --help.",
+      ],
     ] as const) {
       expect(await runMain(["init", "--client", given])).toEqual({
         code: 1,
@@ -220,7 +221,7 @@ describe("init", () => {
     await write(here.project, { ".mcp.json": { mcpServers: { team: definition } } });
     const { stdout } = await runMain(["init", "--client", ".mcp.json", "--yes"]);
     expect(stdout).toContain("→ move  team\n");
-    expect(Object.keys((await json(configIn(here))).mcpServers)).toEqual(["team"]);
+    expect(Object.keys((await json(getConfigPath(here))).mcpServers)).toEqual(["team"]);
     expect(await read(marks)).toBe("");
   });
 
@@ -230,13 +231,13 @@ describe("init", () => {
     process.env["INIT_WORD"] = "x";
     const { stdout } = await runMain(["init", "--yes"]);
     expect(stdout).toContain(
-      "It is not JSON: its comments and layout would be lost. In it, take out one, and add:\n",
+      "It is not JSON, and rewriting it would lose its comments and layout. In it, remove one and add:\n",
     );
     expect(stdout).toMatch(
       /\n {4}\[mcp_servers\.toolpipe\]\n {4}command = ".*"\n {4}args = \[.*\]\n {4}env_vars = \["INIT_WORD"\]\n/,
     );
     expect(await read(join(here.home, ".codex/config.toml"))).toBe(toml);
-    expect((await json(configIn(here))).mcpServers.one.envNames).toEqual(["INIT_WORD"]);
+    expect((await json(getConfigPath(here))).mcpServers.one.envNames).toEqual(["INIT_WORD"]);
     const pasted = stdout
       .split("\n")
       .filter((line) => line.startsWith("    "))
@@ -250,13 +251,13 @@ describe("init", () => {
     const config = `{\n  // my own\n  "mcpServers": { "own": { "url": "https://own.example" } },\n  "toolRules": [ ],\n}\n`;
     await write(here.state, { "toolpipe.config.json": config });
     await runMain(["init", "--yes", "--no-measure"]);
-    const merged = await read(configIn(here));
+    const merged = await read(getConfigPath(here));
     expect(merged).toMatch(
       /^\{\n {2}\/\/ my own\n {2}"mcpServers": \{ "one": .*, "own": \{ "url": "https:\/\/own\.example" \} \},\n {2}"toolRules": \[ \],\n\}\n$/,
     );
     await runMain(["init", "--undo"]);
-    expect(await read(configIn(here))).toBe(config);
-    expect(await read(cursorIn(here))).toBe(here.before);
+    expect(await read(getConfigPath(here))).toBe(config);
+    expect(await read(getCursorPath(here))).toBe(here.before);
   });
 
   test("a config that is not JSON, or is broken, is refused before anything is touched", async () => {
@@ -269,7 +270,7 @@ describe("init", () => {
     });
     const bad = await runMain(["init", "--yes", "--no-measure", "--config", "bad.json"]);
     expect(bad).toMatchObject({ code: 2, stderr: expect.stringContaining("bad.json:1:3") });
-    expect(await read(cursorIn(here))).toBe(here.before);
+    expect(await read(getCursorPath(here))).toBe(here.before);
   });
 
   test("leads an entry that starts toolpipe without a config to the servers, and leaves one with another config alone", async () => {
@@ -284,13 +285,13 @@ describe("init", () => {
     });
     const { stdout } = await runMain(["init", "--yes", "--no-measure"]);
     expect(stdout).toContain("its entry for toolpipe is brought up to date");
-    expect(stdout).toContain("It already starts toolpipe with /etc/team.json.");
-    const cursor = (await json(cursorIn(here))).mcpServers;
+    expect(stdout).toContain("The client already starts toolpipe with /etc/team.json.");
+    const cursor = (await json(getCursorPath(here))).mcpServers;
     expect(Object.keys(cursor)).toEqual(["gateway"]);
-    expect(cursor.gateway.args.slice(-3)).toEqual(["serve", "--config", configIn(here)]);
+    expect(cursor.gateway.args.slice(-3)).toEqual(["serve", "--config", getConfigPath(here)]);
     expect(cursor.gateway.env).toEqual({ LANG: "C" });
     const windsurf = (await json(join(here.home, ".codeium/windsurf/mcp_config.json"))).mcpServers;
-    expect(windsurf.toolpipe.args.slice(-3)).toEqual(["serve", "--config", configIn(here)]);
+    expect(windsurf.toolpipe.args.slice(-3)).toEqual(["serve", "--config", getConfigPath(here)]);
     expect(Object.keys((await json(join(here.home, ".kiro/settings/mcp.json"))).mcpServers)).toEqual([
       "toolpipe",
       "one",
@@ -302,13 +303,13 @@ describe("init", () => {
     const here = await cursorPlace();
     const kept = join(here.home, "dotfiles/cursor.json");
     await mkdir(join(here.home, "dotfiles"));
-    await rename(cursorIn(here), kept);
-    await symlink(kept, cursorIn(here));
+    await rename(getCursorPath(here), kept);
+    await symlink(kept, getCursorPath(here));
     await runMain(["init", "--yes", "--no-measure"]);
-    expect((await lstat(cursorIn(here))).isSymbolicLink()).toBe(true);
+    expect((await lstat(getCursorPath(here))).isSymbolicLink()).toBe(true);
     expect(await read(kept)).toContain('"toolpipe"');
     await runMain(["init", "--undo"]);
-    expect((await lstat(cursorIn(here))).isSymbolicLink()).toBe(true);
+    expect((await lstat(getCursorPath(here))).isSymbolicLink()).toBe(true);
     expect(await read(kept)).toBe(here.before);
   });
 
@@ -319,10 +320,10 @@ describe("init", () => {
       Buffer.from([0xe9]),
       Buffer.from('"}'),
     ]);
-    await writeFile(cursorIn(here), bytes);
+    await writeFile(getCursorPath(here), bytes);
     const { stdout } = await runMain(["init", "--yes", "--no-measure"]);
-    expect(stdout).toContain("it is not written in UTF-8. In it, take out one, and add:\n");
-    expect((await readFile(cursorIn(here))).equals(bytes)).toBe(true);
+    expect(stdout).toContain("it is not written in UTF-8. In it, remove one and add:\n");
+    expect((await readFile(getCursorPath(here))).equals(bytes)).toBe(true);
   });
 });
 
@@ -330,44 +331,45 @@ describe("init --undo", () => {
   test("refuses a file that was changed since, and changes nothing then", async () => {
     const here = await cursorPlace();
     await runMain(["init", "--yes", "--no-measure"]);
-    const edited = (await read(cursorIn(here))).replace('"dark"', '"light"');
-    await writeFile(cursorIn(here), edited);
-    const config = await read(configIn(here));
+    const edited = (await read(getCursorPath(here))).replace('"dark"', '"light"');
+    await writeFile(getCursorPath(here), edited);
+    const config = await read(getConfigPath(here));
     const { code, stderr, stdout } = await runMain(["init", "--undo"]);
-    expect(stderr).toMatch(
-      /mcp\.json was changed after toolpipe had changed it, .* --undo --force" takes back/,
-    );
+    expect(stderr).toMatch(/mcp\.json was changed after toolpipe had changed it, .* --undo --force" undoes/);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
-    expect(await read(cursorIn(here))).toBe(edited);
-    expect(await read(configIn(here))).toBe(config);
+    expect(await read(getCursorPath(here))).toBe(edited);
+    expect(await read(getConfigPath(here))).toBe(config);
   });
 
   test("with --force takes back its own changes, and keeps those of others", async () => {
     const here = await cursorPlace();
     await runMain(["init", "--yes", "--no-measure"]);
-    await writeFile(cursorIn(here), (await read(cursorIn(here))).replace('"dark"', '"light"'));
-    const config = await json(configIn(here));
-    await writeFile(configIn(here), JSON.stringify({ mcpServers: { ...config.mcpServers, later: dead } }));
+    await writeFile(getCursorPath(here), (await read(getCursorPath(here))).replace('"dark"', '"light"'));
+    const config = await json(getConfigPath(here));
+    await writeFile(
+      getConfigPath(here),
+      JSON.stringify({ mcpServers: { ...config.mcpServers, later: dead } }),
+    );
     expect(await runMain(["init", "--undo", "--force"])).toMatchObject({ code: 0 });
     const { parseData } = await import("../../../../core/mod.ts");
-    const now = (await parseData(await read(cursorIn(here)), "x.json")) as Record<string, object>;
+    const now = (await parseData(await read(getCursorPath(here)), "x.json")) as Record<string, object>;
     const before = (await parseData(here.before, "x.json")) as Record<string, object>;
     expect(now).toEqual({ ...before, theme: "light" });
-    expect(await read(cursorIn(here))).toContain("// mine");
-    expect(await json(configIn(here))).toEqual({ mcpServers: { later: dead } });
+    expect(await read(getCursorPath(here))).toContain("// mine");
+    expect(await json(getConfigPath(here))).toEqual({ mcpServers: { later: dead } });
   });
 
   test("with --force brings back a file that is gone or cannot be understood any more", async () => {
     const here = await cursorPlace();
     await runMain(["init", "--yes", "--no-measure"]);
-    await writeFile(cursorIn(here), "{ half a fi");
+    await writeFile(getCursorPath(here), "{ half a fi");
     expect(await runMain(["init", "--undo"])).toMatchObject({ code: 2 });
     expect(await runMain(["init", "--undo", "--force"])).toMatchObject({ code: 0 });
-    expect(await read(cursorIn(here))).toBe(here.before);
+    expect(await read(getCursorPath(here))).toBe(here.before);
     await runMain(["init", "--yes", "--no-measure"]);
-    await rm(cursorIn(here));
+    await rm(getCursorPath(here));
     expect(await runMain(["init", "--undo", "--force"])).toMatchObject({ code: 0 });
-    expect(await read(cursorIn(here))).toBe(here.before);
+    expect(await read(getCursorPath(here))).toBe(here.before);
   });
 
   test("takes back several runs, the last one first", async () => {
@@ -377,11 +379,11 @@ describe("init --undo", () => {
     });
     await runMain(["init", "--yes", "--no-measure", "--client", "windsurf"]);
     await runMain(["init", "--yes", "--no-measure", "--client", "cursor"]);
-    expect(Object.keys((await json(configIn(here))).mcpServers).toSorted()).toEqual(["one", "two"]);
+    expect(Object.keys((await json(getConfigPath(here))).mcpServers).toSorted()).toEqual(["one", "two"]);
     expect(await runMain(["init", "--undo"])).toMatchObject({ code: 0 });
-    expect(await read(cursorIn(here))).toBe(cursorFile());
+    expect(await read(getCursorPath(here))).toBe(cursorFile());
     expect(await read(join(here.home, ".codeium/windsurf/mcp_config.json"))).toBe(windsurf);
-    await expect(stat(configIn(here))).rejects.toThrow("ENOENT");
+    await expect(stat(getConfigPath(here))).rejects.toThrow("ENOENT");
   });
 
   test("is not mixed with what it has no use for", async () => {
@@ -403,8 +405,8 @@ test("however it is killed, no server is lost and everything can be put back", a
     const timer = setTimeout(() => child.kill("SIGKILL"), delay);
     await exit;
     clearTimeout(timer);
-    const now = await read(cursorIn(here));
-    const config = await read(configIn(here)).catch(() => undefined);
+    const now = await read(getCursorPath(here));
+    const config = await read(getConfigPath(here)).catch(() => undefined);
     if (now !== here.before) {
       written++;
       expect(now).toContain('"toolpipe"');
@@ -413,16 +415,16 @@ test("however it is killed, no server is lost and everything can be put back", a
       expect(Object.keys(JSON.parse(config).mcpServers)).toEqual(["one", "two"]);
     }
     expect(await runMain(["init", "--undo"])).toMatchObject({ code: 0, stderr: "" });
-    expect(await read(cursorIn(here))).toBe(here.before);
-    await expect(stat(configIn(here))).rejects.toThrow("ENOENT");
+    expect(await read(getCursorPath(here))).toBe(here.before);
+    await expect(stat(getConfigPath(here))).rejects.toThrow("ENOENT");
   }
   expect(written).toBeGreaterThan(0);
 }, 60_000);
 
 test("a client starts the package by its name where it is installed, and by its file in a clone", () => {
   const installed = "/home/me/.npm/_npx/1/node_modules/toolpipe/dist/plugins/cli/toolpipe.js";
-  expect(launchOf("linux", installed)).toEqual({ command: "npx", args: ["-y", "toolpipe"] });
-  expect(launchOf("win32", installed)).toEqual({ command: "cmd", args: ["/c", "npx", "-y", "toolpipe"] });
-  const { command, args } = launchOf("linux", "/src/toolpipe/dist/plugins/cli/toolpipe.js");
+  expect(getLaunch("linux", installed)).toEqual({ command: "npx", args: ["-y", "toolpipe"] });
+  expect(getLaunch("win32", installed)).toEqual({ command: "cmd", args: ["/c", "npx", "-y", "toolpipe"] });
+  const { command, args } = getLaunch("linux", "/src/toolpipe/dist/plugins/cli/toolpipe.js");
   expect([command, args.at(-1)]).toEqual([process.execPath, "/src/toolpipe/dist/plugins/cli/toolpipe.js"]);
 });

@@ -1,12 +1,11 @@
 import type { ToolDefinition } from "../../../../core/mod.ts";
 import { type ApprovalStore, createApprovalStore } from "../../../../plugins/approvals/mod.ts";
 import type { ApprovalParts, Introspected } from "../../../../plugins/discovery/capability-files/mod.ts";
-import { inferTags } from "../../../../plugins/discovery/gateway-discovery.ts";
-import { toManifest } from "../../../../plugins/discovery/manifest.ts";
-import { normalise } from "../../../../plugins/lib/server-entry/normalise.ts";
+import { inferTags, toManifest } from "../../../../plugins/discovery/manifest.ts";
+import { normalizeEntry } from "../../../../plugins/lib/server-entry/normalize.ts";
 import { memoryStore } from "../../../../plugins/state/mod.ts";
 
-/** Where approvals and records are kept, for one test. */
+/** Creates the stores of approvals and records, for one test. */
 export function parts(): ApprovalParts & { readonly approvals: ApprovalStore } {
   const store = memoryStore();
   return { store, approvals: createApprovalStore(store) };
@@ -48,7 +47,7 @@ export function introspected(
     url = "https://api.github.com/mcp",
   }: { readonly server?: string; readonly url?: string } = {},
 ): Introspected {
-  const { config } = normalise({ name: server, entry: { url } }, { source: "inline", scope: "config" });
+  const { config } = normalizeEntry({ name: server, entry: { url } }, { source: "inline", scope: "config" });
   if (!config) throw new Error("The definition is wrong.");
   return {
     server,

@@ -99,7 +99,7 @@ describe("a server that was introspected", () => {
     );
   });
 
-  test("says what to do about a tool that changed, or that is new", async () => {
+  test("names the fix for a tool that changed, or that is new", async () => {
     const own = parts();
     await ask(own, [plainTool("a")]);
     await approve(own);
@@ -130,7 +130,7 @@ describe("a server that was introspected", () => {
     });
   });
 
-  test("has none once its approval is taken back", async () => {
+  test("has none once its approval is revoked", async () => {
     const own = parts();
     await ask(own, [plainTool("a")]);
     await approve(own);
@@ -141,7 +141,7 @@ describe("a server that was introspected", () => {
     });
   });
 
-  test("is no matter to a server of the same name in another file", async () => {
+  test("does not affect a server of the same name in another file", async () => {
     const own = parts();
     await ask(own, [plainTool("a")]);
     await approve(own);

@@ -1,7 +1,7 @@
 import { basename, posix, win32 } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { fileNames, folderName } from "../../../../plugins/discovery/capability-files/mod.ts";
+import { chooseFileNames, chooseFolderName } from "../../../../plugins/discovery/capability-files/mod.ts";
 
 const hostile = [
   "..",
@@ -54,12 +54,12 @@ function isSafe(file: string): boolean {
 describe("names of files", () => {
   test("are the names of tools where those will do", () => {
     const plain = ["list_issues", "create-issue", "getPullRequest", "runs.read_all", "2fa"];
-    for (const [name, file] of fileNames(plain)) expect(file).toBe(name);
-    expect(fileNames(plain).size).toBe(plain.length);
+    for (const [name, file] of chooseFileNames(plain)) expect(file).toBe(name);
+    expect(chooseFileNames(plain).size).toBe(plain.length);
   });
 
   test("tell apart what a file system does not", () => {
-    const made = fileNames(["Tool", "tool", "TOOL"]);
+    const made = chooseFileNames(["Tool", "tool", "TOOL"]);
     expect(made.get("tool")).toBe("tool");
     expect(new Set([...made.values()].map((file) => file.toLowerCase())).size).toBe(3);
   });
@@ -67,10 +67,10 @@ describe("names of files", () => {
   test("are safe and different for every list of names, and do not depend on its order", () => {
     fc.assert(
       fc.property(names, (list) => {
-        const made = fileNames(list);
+        const made = chooseFileNames(list);
         expect(new Set([...made.values()].map((file) => file.toLowerCase())).size).toBe(new Set(list).size);
         for (const file of made.values()) expect(isSafe(file), file).toBe(true);
-        expect([...fileNames(list.toReversed())].toSorted()).toEqual([...made].toSorted());
+        expect([...chooseFileNames(list.toReversed())].toSorted()).toEqual([...made].toSorted());
       }),
     );
   });
@@ -78,12 +78,12 @@ describe("names of files", () => {
   test("of folders are safe, and different for different servers", () => {
     fc.assert(
       fc.property(names, (list) => {
-        const made = list.map(folderName);
+        const made = list.map(chooseFolderName);
         for (const file of made) expect(isSafe(file), file).toBe(true);
         expect(new Set(made.map((file) => file.toLowerCase())).size).toBe(new Set(list).size);
       }),
     );
-    expect(folderName("github")).toBe("github");
-    expect(folderName(folderName("a/b"))).not.toBe(folderName("a/b"));
+    expect(chooseFolderName("github")).toBe("github");
+    expect(chooseFolderName(chooseFolderName("a/b"))).not.toBe(chooseFolderName("a/b"));
   });
 });

@@ -14,9 +14,9 @@ import {
   withdraw,
   writeCapabilities,
 } from "../../../../plugins/discovery/capability-files/mod.ts";
+import { jsonSchema } from "../../../../plugins/types/json-schema.ts";
 import { rtfs, typeEmitters } from "../../../../plugins/types/mod.ts";
-import { jsonSchema } from "../../../../plugins/types/normalise.ts";
-import { failureOf } from "../../../support/failure.ts";
+import { catchFailure } from "../../../support/failure.ts";
 import { temporaryFolder } from "../../../support/temporary-folder.ts";
 import { introspected, listIssues, parts, plainTool } from "./_parts.ts";
 
@@ -131,16 +131,18 @@ describe("a request for approval", () => {
     );
   });
 
-  test.skipIf(process.platform === "win32")("does not follow a link that stands in its place", async () => {
+  test.skipIf(process.platform === "win32")("does not follow a symbolic link with its name", async () => {
     const place = await pendingPlace();
     await request(parts(), place, [plainTool("a")], { server: "other" });
     const elsewhere = await temporaryFolder();
     await symlink(elsewhere, join(place.folder, "github"));
-    expect(await failureOf(request(parts(), place, [listIssues]))).toMatchObject({ code: "CONFIG_INVALID" });
+    expect(await catchFailure(request(parts(), place, [listIssues]))).toMatchObject({
+      code: "CONFIG_INVALID",
+    });
     expect(await readdir(elsewhere)).toEqual([]);
   });
 
-  test("of tools that are gone takes their files with it, but none that a person changed", async () => {
+  test("of tools that are gone takes their files with it, but none that the user changed", async () => {
     const place = await pendingPlace();
     const own = parts();
     await request(own, place, [plainTool("a"), plainTool("b"), plainTool("c")]);
@@ -165,7 +167,7 @@ describe("a promotion", () => {
     await expect(access(join(place.folder, "github"))).rejects.toThrow();
     expect(await own.approvals.list()).toMatchObject([{ kind: CAPABILITIES, status: "approved" }]);
     expect((await readCapabilityRecord(own.store, "github"))?.pending).toBeUndefined();
-    expect(await failureOf(approveAll(own, "github"))).toMatchObject({ code: "TOOL_NOT_FOUND" });
+    expect(await catchFailure(approveAll(own, "github"))).toMatchObject({ code: "TOOL_NOT_FOUND" });
   });
 
   test("of one tool leaves the others waiting, and registers no other", async () => {
@@ -183,7 +185,9 @@ describe("a promotion", () => {
       (await readCapabilityRecord(own.store, "github"))?.approved?.tools.map(({ name }) => name),
     ).toEqual(["b", "list_issues", "c"]);
     expect((await own.approvals.list())[0]).toMatchObject({ status: "approved" });
-    expect(await failureOf(approveAll(own, "github", "nothing"))).toMatchObject({ code: "TOOL_NOT_FOUND" });
+    expect(await catchFailure(approveAll(own, "github", "nothing"))).toMatchObject({
+      code: "TOOL_NOT_FOUND",
+    });
   });
 
   test.each<[string, (file: string) => Promise<void>]>([
@@ -195,7 +199,7 @@ describe("a promotion", () => {
     await request(own, place, [listIssues, plainTool("b")]);
     const file = join(place.folder, "github", "b.rtfs");
     await edit(file);
-    const failure = await failureOf(approveAll(own, "github"));
+    const failure = await catchFailure(approveAll(own, "github"));
     expect(failure).toMatchObject({ code: "CAPABILITY_EDITED" });
     expect(failure.message).toBe(
       `Nothing was approved: these files are not as they were written: ${file}. Write them again with: toolpipe introspect github`,
@@ -223,7 +227,7 @@ describe("a promotion", () => {
     expect((await own.approvals.list())[0]).toMatchObject({ status: "approved" });
   });
 
-  test("holds for what was looked at: what has changed since waits anew, and nothing else does", async () => {
+  test("holds for the inspected definition: a changed tool waits again, and no other does", async () => {
     const place = await pendingPlace();
     const own = parts();
     await request(own, place, [plainTool("a"), plainTool("b")]);
@@ -237,7 +241,7 @@ describe("a promotion", () => {
     expect(moved.waiting.map(({ name }) => name)).toEqual(["a"]);
   });
 
-  test("is taken back with its files and all that waits", async () => {
+  test("is revoked with its files and all pending tools", async () => {
     const place = await pendingPlace();
     const own = parts();
     await request(own, place, [plainTool("a"), plainTool("b")]);

@@ -40,7 +40,7 @@ const inside: JsonObject = {
 };
 
 describe("discover", () => {
-  test("finds what the person's own servers can do, and asks no registry", async () => {
+  test("finds what the user's own servers can do, and asks no registry", async () => {
     const { asked } = await withRegistry([program], { mine: faulty(), gone: dead });
     const text = await runMain(["discover", "echo what it is told"]);
     expect(text.stdout).toMatch(
@@ -71,7 +71,7 @@ describe("discover", () => {
     });
   });
 
-  test("searches the registries alone where that is asked for, and remembers what they say", async () => {
+  test("searches the registries alone with --elsewhere, and caches their answers", async () => {
     const { asked } = await withRegistry([program], { mine: faulty() });
     const { stdout } = await runMain(["discover", "issues", "--elsewhere"]);
     expect(stdout).toContain("io.example/issues-program: Issues, as a program\n  - Not asked: ");
@@ -83,7 +83,7 @@ describe("discover", () => {
     expect(asked()).toBeGreaterThan(before);
   });
 
-  test("ends with exit code 2 where nobody can do it", async () => {
+  test("ends with exit code 2 if no server can do it", async () => {
     await withRegistry([], { mine: faulty() });
     const { code, stdout } = await runMain(["discover", "xylophone"]);
     expect(stdout).toBe('No server is known that can do "xylophone".\n');
@@ -98,7 +98,7 @@ describe("discover", () => {
   });
 });
 
-describe("what a registry knows is shown", () => {
+describe("discover prints the answers of a registry", () => {
   const origin = { source: "registry", scope: "project" } as const;
   const tool = { ...listIssues, inputType: ":any", domains: ["github"], categories: ["crud.read"] };
   const found = {
@@ -164,7 +164,7 @@ Look at one: toolpipe registry show NAME. Add it: toolpipe registry add NAME
     ]);
   });
 
-  test("and steers no terminal, whatever a stranger wrote", () => {
+  test("and no untrusted string steers the terminal", () => {
     const evil = "\u001b]0;title\u0007\u001b[2Jname\n✓ all is well";
     const [server] = found.servers;
     const text = describeSearch("x", {

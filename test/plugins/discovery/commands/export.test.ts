@@ -7,7 +7,7 @@ import { dead, faulty, place } from "../../cli/_place.ts";
 const pending = join("capabilities", "servers", "pending");
 
 describe("export", () => {
-  test("writes one file a tool of every server, and says which could not be asked", async () => {
+  test("writes one file a tool of every server, and names which could not be asked", async () => {
     const { project } = await place({
       project: {
         "toolpipe.config.json": {
@@ -22,7 +22,7 @@ describe("export", () => {
     expect(stdout).toMatch(/^✗ gone: .*to-be-found/m);
     const files = await readdir(join(project, pending, "docs"));
     expect(files).toContain("echo.rtfs");
-    // A disabled tool is not offered to anybody.
+    // A disabled tool is not exposed.
     expect(files).not.toContain("fail.rtfs");
     const echo = await readFile(join(project, pending, "docs", "echo.rtfs"), "utf8");
     expect(echo).toContain("(capability :mcp.docs.echo\n");
@@ -67,7 +67,7 @@ describe("export", () => {
   });
 
   test.each<[string[], number, RegExp]>([
-    [["export", "nobody"], 2, /nobody/],
+    [["export", "unknown"], 2, /unknown/],
     [["export", "gone"], 3, /to-be-found/],
     [["export", "--format", "xml"], 1, /--format needs one of/],
     [["export", "--out="], 1, /--out needs a value/],

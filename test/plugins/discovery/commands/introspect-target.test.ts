@@ -5,7 +5,7 @@ import { temporaryFolder } from "../../../support/temporary-folder.ts";
 
 const none = { headers: {}, env: {} };
 
-describe("the server that a person means", () => {
+describe("the server of the command line", () => {
   test.each([
     ["https://api.githubcopilot.com/mcp/", "githubcopilot"],
     ["https://mcp.linear.app/sse", "linear"],

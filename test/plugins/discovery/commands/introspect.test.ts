@@ -22,7 +22,7 @@ await import(${JSON.stringify(server)});`,
 
 const say = (value: unknown): object => ({ content: [{ type: "text", text: JSON.stringify(value) }] });
 const own = ({ state }: Place): string => join(state, "toolpipe.config.json");
-const filesIn = (folder: string): Promise<string[]> => readdir(folder).then((names) => names.toSorted());
+const listFiles = (folder: string): Promise<string[]> => readdir(folder).then((names) => names.toSorted());
 
 describe("a server that is introspected", () => {
   test("can neither be found nor called before it is approved, and can once it is", async () => {
@@ -47,7 +47,10 @@ None of this can be called before you approve it: toolpipe approve notes
 `,
     });
     const servers = join(at.project, "capabilities", "servers");
-    expect(await filesIn(join(servers, "pending", "notes"))).toEqual(["delete_note.rtfs", "list_notes.rtfs"]);
+    expect(await listFiles(join(servers, "pending", "notes"))).toEqual([
+      "delete_note.rtfs",
+      "list_notes.rtfs",
+    ]);
     const list = ["execute", "notes", "list_notes"];
     expect((await runMain(["list", "--json"])).stdout).not.toContain("notes");
     expect((await runMain(["search", "list notes"])).code).toBe(2);
@@ -63,7 +66,7 @@ None of this can be called before you approve it: toolpipe approve notes
     expect(await runMain(list)).toMatchObject({ code: 0 });
     expect((await runMain(["execute", "notes", "delete_note"])).code).toBe(4);
     expect((await runMain(["search", "delete note"])).stdout).not.toContain("notes:delete_note");
-    expect(await filesIn(join(servers, "approved", "notes"))).toEqual(["list_notes.rtfs"]);
+    expect(await listFiles(join(servers, "approved", "notes"))).toEqual(["list_notes.rtfs"]);
 
     expect((await runMain(["approve", "notes"])).stdout).toContain("  It has 2 tools.\n");
     expect(await runMain(["execute", "notes", "delete_note"])).toMatchObject({ code: 0 });
@@ -115,7 +118,7 @@ None of this can be called before you approve it: toolpipe approve notes
     expect((await runMain(["approve", "notes"])).code).toBe(0);
   });
 
-  test("joins the servers that a person has, and takes none of their places", async () => {
+  test("joins the user's servers, and replaces none of them", async () => {
     const at = await place({ home: { ".cursor/mcp.json": { mcpServers: { mine: faulty() } } } });
     const command = await told(at.home, [{ name: "list_notes" }]);
     const taken = await runMain(["introspect", "--as", "mine", ...command]);
@@ -130,7 +133,7 @@ None of this can be called before you approve it: toolpipe approve notes
     expect(stdout).toContain("✓ notes (1 tool)");
   });
 
-  test("goes to the person's own config, also where a folder has another one, and says so", async () => {
+  test("goes to the user's own config, also if a folder has another one, and names it", async () => {
     const at = await place({ project: { "toolpipe.config.json": { mcpServers: { mine: faulty() } } } });
     await runMain(["introspect", "--as", "notes", ...(await told(at.home, [{ name: "list_notes" }]))]);
     const { stdout } = await runMain(["approve", "notes"]);
@@ -190,7 +193,7 @@ None of this can be called before you approve it: toolpipe approve notes
     const audited = await runMain(["audit", "tail", "--json"]);
     expect(audited.stdout).toContain("notes:list_notes");
     expect(audited.stdout).not.toContain("notes:delete_note");
-    // What a tool was seen to answer is no part of what is approved.
+    // Observed outputs of a tool are no part of the approval.
     await runMain(["approve", "notes"]);
     expect((await runMain(["execute", "notes", "list_notes"])).code).toBe(0);
   });

@@ -1,13 +1,13 @@
 import { readFile } from "node:fs/promises";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { progressBar, progressText } from "../../../../plugins/lib/terminal/output.ts";
+import { createProgressBar, formatProgress } from "../../../../plugins/lib/terminal/output.ts";
 import { runMain } from "../../../support/run-cli.ts";
 import { dead, faulty, marking, place, write } from "../../cli/_place.ts";
 
 afterEach(() => vi.restoreAllMocks());
 
 describe("warm", () => {
-  test("asks every server once, and then none: its tools are remembered, and the gateway knows them too", async () => {
+  test("asks every server once, then none: its tools are cached, and the gateway has them too", async () => {
     const { project } = await place();
     const { definition, marks } = await marking(project);
     await write(project, {
@@ -19,7 +19,7 @@ describe("warm", () => {
     expect(cold.stdout).toMatch(/^Warmed: 2 successful, 0 failed, \d+ tools cached in \d+\.\d s$/m);
     expect({ code: cold.code, stderr: cold.stderr }).toEqual({ code: 0, stderr: "" });
     const warm = await runMain(["warm"]);
-    expect(warm.stdout).toMatch(/^✓ one: \d+ tools, remembered already$/m);
+    expect(warm.stdout).toMatch(/^✓ one: \d+ tools, cached already$/m);
     // Neither does the gateway ask: what it would ask for is there.
     expect((await runMain(["search", "echo what it is told"])).stdout).toContain("one:echo");
     expect(await readFile(marks, "utf8")).toBe("started\n");
@@ -59,7 +59,7 @@ describe("warm", () => {
     expect(json.code).toBe(3);
   });
 
-  test("starts nothing that waits for approval, and says so where it is named", async () => {
+  test("starts no server that needs approval, and fails if one is named", async () => {
     const { project } = await place();
     const { definition, marks } = await marking(project);
     await write(project, { ".mcp.json": { mcpServers: { foreign: definition } } });
@@ -80,14 +80,14 @@ describe("warm", () => {
 
 describe("the bar", () => {
   test("fills as things get done", () => {
-    expect(progressText(0, 4, "")).toBe("[░░░░░░░░░░░░░░░░░░░░] 0/4");
-    expect(progressText(1, 4, "github")).toBe("[█████░░░░░░░░░░░░░░░] 1/4 github");
-    expect(progressText(4, 4, "slack")).toBe("[████████████████████] 4/4 slack");
-    expect(progressText(0, 0, "")).toBe("[████████████████████] 0/0");
+    expect(formatProgress(0, 4, "")).toBe("[░░░░░░░░░░░░░░░░░░░░] 0/4");
+    expect(formatProgress(1, 4, "github")).toBe("[█████░░░░░░░░░░░░░░░] 1/4 github");
+    expect(formatProgress(4, 4, "slack")).toBe("[████████████████████] 4/4 slack");
+    expect(formatProgress(0, 0, "")).toBe("[████████████████████] 0/0");
   });
 
   test("fits on a line and steers nothing, whatever a server is called", () => {
-    const text = progressText(1, 2, `\u001b[31m${"long ".repeat(50)}\n`);
+    const text = formatProgress(1, 2, `\u001b[31m${"long ".repeat(50)}\n`);
     expect(text.length).toBeLessThan(70);
     expect(text).not.toMatch(/\p{Cc}/u);
   });
@@ -95,12 +95,12 @@ describe("the bar", () => {
   test("is seen on a terminal until it is taken away, and never in a pipe", () => {
     for (const isTTY of [true, false]) {
       const written: string[] = [];
-      const bar = progressBar({ isTTY, write: (text) => written.push(text) });
+      const bar = createProgressBar({ isTTY, write: (text) => written.push(text) });
       bar.clear();
       bar.show(1, 2, "a");
       bar.clear();
       bar.clear();
-      expect(written).toEqual(isTTY ? [`\r\u001b[2K${progressText(1, 2, "a")}`, "\r\u001b[2K"] : []);
+      expect(written).toEqual(isTTY ? [`\r\u001b[2K${formatProgress(1, 2, "a")}`, "\r\u001b[2K"] : []);
     }
   });
 

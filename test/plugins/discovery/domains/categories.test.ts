@@ -10,7 +10,7 @@ interface Label {
   readonly categories: readonly string[];
 }
 
-/** 200 tools of real servers, chosen by chance, with every category that a person found right for each. */
+/** 200 tools of real servers, chosen by chance, with every category that a reviewer found right for each. */
 const labels = JSON.parse(
   readFileSync(new URL("../../../fixtures/categories.json", import.meta.url), "utf8"),
 ) as readonly Label[];

@@ -55,7 +55,7 @@ describe("an edit of a JSON file", () => {
   test("is refused where it would not be what was meant", async () => {
     for (const text of ["[]", `{"m":[]}`, "", `{"m":`]) {
       await expect(editJson(text, { key: "m", remove: [], put: { t: 1 } })).rejects.toThrow(
-        "cannot be changed",
+        "cannot be edited",
       );
     }
   });

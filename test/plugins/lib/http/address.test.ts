@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { isAllowed } from "../../../../plugins/lib/http/address.ts";
 
-// First and last address of each range, and the neighbours outside of it.
+// First and last address of each range, and the neighbors outside of it.
 const ranges4: [string, string, string | undefined, string | undefined, boolean][] = [
   ["0.0.0.0", "0.255.255.255", undefined, "1.0.0.0", false],
   ["10.0.0.0", "10.255.255.255", "9.255.255.255", "11.0.0.0", true],
@@ -95,7 +95,7 @@ test("every address of a private range is private, however it is written", () =>
       ]) {
         expect(isAllowed(written, "public"), written).toBe(false);
       }
-      // What people write instead of an address, the runtime turns into one before anything is connected.
+      // The runtime turns other notations into an address before it connects.
       const number = ((Number(first) << 24) | (b << 16) | (c << 8) | d) >>> 0;
       for (const host of [String(number), `0x${number.toString(16)}`]) {
         expect(isAllowed(new URL(`http://${host}`).hostname, "public"), host).toBe(false);

@@ -19,7 +19,7 @@ function run(chunks: readonly string[] | readonly Uint8Array[]): { out: string[]
 }
 
 /** The events of a stream, whatever ends their lines. */
-function eventsIn(text: string): string[] {
+function readEvents(text: string): string[] {
   return text
     .replace(/\r\n?/g, "\n")
     .split(/\n\n+/)
@@ -43,7 +43,7 @@ test("every event that is small enough arrives whole, in order, however the stre
       const sizes = texts.map((text) => text.replace(/\r\n$/, "\r").length);
       const small = texts.filter((_, index) => (sizes[index] ?? 0) <= MAX);
       const { out, dropped } = run(chunks);
-      expect(eventsIn(out.join(""))).toEqual(small.flatMap(eventsIn));
+      expect(readEvents(out.join(""))).toEqual(small.flatMap(readEvents));
       expect(dropped).toHaveLength(texts.length - small.length);
     }),
   );

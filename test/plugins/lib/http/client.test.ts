@@ -6,7 +6,7 @@ import { createHttp, type Fetch, type HttpOptions } from "../../../../plugins/li
 import { resolveRedirect } from "../../../../plugins/lib/http/redirect.ts";
 import { selfSigned } from "../../../fixtures/http-certificate.ts";
 import { closeServers, listen } from "../../../fixtures/http-servers.ts";
-import { failure, until, wordsOf } from "../../mcp/_http.ts";
+import { failure, splitWords, until } from "../../mcp/_http.ts";
 
 afterEach(closeServers);
 
@@ -77,11 +77,11 @@ describe("redirects", () => {
     expect(server.seen).toHaveLength(6);
   });
 
-  test("one that would turn a message into a GET is not followed, and names the new place without its query", async () => {
+  test("one that would turn a message into a GET is not followed, and its error names the target without its query", async () => {
     const server = await listen(redirect(301, `/moved?key=${SECRET}`));
     const error = await failure(fetching()(server.url, { method: "POST", body: "hello" }));
     expect(error.message).toContain(`${server.origin}/moved,`);
-    expect(wordsOf(error)).not.toContain(SECRET);
+    expect(splitWords(error)).not.toContain(SECRET);
     expect(server.seen).toHaveLength(1);
   });
 
@@ -255,7 +255,7 @@ describe("failures", () => {
     expect(error.message).toBe(
       `The server at ${new URL(server.url).host} cannot be reached: the connection was refused.`,
     );
-    expect(wordsOf(error)).not.toContain(SECRET);
+    expect(splitWords(error)).not.toContain(SECRET);
   });
 
   test("an unknown name is said to be one", async () => {
@@ -264,7 +264,7 @@ describe("failures", () => {
     expect(error.message).toBe(
       "The server at does-not-exist.invalid cannot be reached: its name is not known.",
     );
-    expect(wordsOf(error)).not.toContain(SECRET);
+    expect(splitWords(error)).not.toContain(SECRET);
   });
 
   test("a connection that ends before the answer is not one that was never made", async () => {
@@ -284,11 +284,11 @@ describe("failures", () => {
     expect(await failure(response.text())).toMatchObject({ code: "UPSTREAM_CLOSED" });
   });
 
-  test("a certificate that nobody vouches for is a TLS_ERROR, and nothing is sent", async () => {
+  test("an untrusted certificate is a TLS_ERROR, and nothing is sent", async () => {
     const server = await listen(ok, createSecureServer(selfSigned) as never);
     const error = await failure(fetching()(`${server.origin.replace("http:", "https:")}/?key=${SECRET}`));
     expect(error).toMatchObject({ code: "TLS_ERROR", kind: { retry: false } });
-    expect(wordsOf(error)).not.toContain(SECRET);
+    expect(splitWords(error)).not.toContain(SECRET);
     expect(server.seen).toEqual([]);
   });
 

@@ -10,7 +10,7 @@ import { createHttp, type Http, type HttpOptions } from "../../../../plugins/lib
 import { readProxySettings } from "../../../../plugins/lib/http/proxy.ts";
 import { forToolsTest } from "../../../fixtures/http-certificate.ts";
 import { closeServers, type Listening, listen } from "../../../fixtures/http-servers.ts";
-import { failureOf } from "../../../support/failure.ts";
+import { catchFailure } from "../../../support/failure.ts";
 import { temporaryFolder } from "../../../support/temporary-folder.ts";
 
 interface Asked {
@@ -107,7 +107,7 @@ describe("a proxy of the environment", () => {
   test.each(["http", "https"])("that wants a password is told of as such over %s", async (scheme) => {
     const proxy = await startProxy(await plain(), "--auth", "user:password");
     vi.stubEnv("HTTP_PROXY", `http://${proxy.host}`);
-    const error = await failureOf(get(http(), `${scheme}://tools.test/?key=canary`));
+    const error = await catchFailure(get(http(), `${scheme}://tools.test/?key=canary`));
     expect(error).toMatchObject({ code: "CONNECT_FAILED", data: { sent: false } });
     expect(error.message).toBe(
       `The proxy ${proxy.host} refuses to connect to tools.test (HTTP 407). Put a user and password into the URL of the proxy.`,
@@ -118,7 +118,7 @@ describe("a proxy of the environment", () => {
     const target = await secure();
     const proxy = await startProxy(target, "--refuse");
     vi.stubEnv("HTTPS_PROXY", `http://${proxy.host}`);
-    const error = await failureOf(get(http(), "https://tools.test/"));
+    const error = await catchFailure(get(http(), "https://tools.test/"));
     expect(error).toMatchObject({ code: "CONNECT_FAILED", data: { sent: false } });
     expect(error.message).toContain(`The proxy ${proxy.host} refuses to connect to tools.test (HTTP 403)`);
     expect(target.seen).toEqual([]);
@@ -128,7 +128,7 @@ describe("a proxy of the environment", () => {
     const gone = await plain();
     await gone.close();
     vi.stubEnv("HTTP_PROXY", gone.origin);
-    const error = await failureOf(get(http(), "https://tools.test/"));
+    const error = await catchFailure(get(http(), "https://tools.test/"));
     expect(error).toMatchObject({ code: "CONNECT_FAILED", data: { sent: false } });
     expect(error.message).toContain(`The environment names a proxy, ${new URL(gone.origin).host}.`);
   });
@@ -157,7 +157,7 @@ describe("addresses behind a proxy", () => {
   ] as const)("%s is refused, and the proxy is not asked", async (url, addresses) => {
     const proxy = await startProxy(await plain());
     vi.stubEnv("HTTP_PROXY", `http://${proxy.host}`);
-    const error = await failureOf(get(http({ addresses }), url));
+    const error = await catchFailure(get(http({ addresses }), url));
     expect(error).toMatchObject({ code: "SSRF_BLOCKED", data: { sent: false } });
     expect(proxy.asked).toEqual([]);
   });
@@ -167,7 +167,7 @@ describe("addresses behind a proxy", () => {
     vi.stubEnv("HTTP_PROXY", `http://${proxy.host}`);
     for (const found of [["10.1.2.3"], ["93.184.216.34", "127.0.0.1"]]) {
       const client = http({ addresses: "public", lookup: answering(...found) });
-      const error = await failureOf(get(client, "https://tools.test/"));
+      const error = await catchFailure(get(client, "https://tools.test/"));
       expect(error).toMatchObject({ code: "SSRF_BLOCKED", data: { host: "tools.test", sent: false } });
     }
     expect(proxy.asked).toEqual([]);
@@ -195,7 +195,7 @@ describe("addresses behind a proxy", () => {
     const proxy = await startProxy(target);
     vi.stubEnv("HTTP_PROXY", `http://${proxy.host}`);
     const client = http({ addresses: "public", redirects: "web", lookup: unknown });
-    const error = await failureOf(get(client, "http://tools.test/"));
+    const error = await catchFailure(get(client, "http://tools.test/"));
     expect(error).toMatchObject({ code: "SSRF_BLOCKED", data: { sent: true } });
     expect(proxy.asked).toHaveLength(1);
   });
@@ -205,7 +205,7 @@ describe("addresses behind a proxy", () => {
     vi.stubEnv("HTTP_PROXY", "http://127.0.0.1:1");
     vi.stubEnv("NO_PROXY", "*");
     const client = http({ addresses: "public", lookup: answering("127.0.0.1") });
-    const error = await failureOf(get(client, target.url.replace("127.0.0.1", "tools.test")));
+    const error = await catchFailure(get(client, target.url.replace("127.0.0.1", "tools.test")));
     expect(error).toMatchObject({ code: "SSRF_BLOCKED", data: { sent: false } });
     expect(target.seen).toEqual([]);
   });
@@ -236,7 +236,7 @@ describe("the variables", () => {
 
   test("that name no proxy are refused without being repeated", async () => {
     vi.stubEnv("HTTPS_PROXY", "ftp://user:canary@proxy");
-    const error = await failureOf(get(http(), "https://tools.test/"));
+    const error = await catchFailure(get(http(), "https://tools.test/"));
     expect(error.code).toBe("CONFIG_INVALID");
     expect(error.message).toContain("HTTPS_PROXY");
     expect(error.message).not.toContain("canary");

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Connection, Machine, ServerConfig } from "../../../../core/services/sources.ts";
 import { expandConnection } from "../../../../plugins/lib/server-entry/expand.ts";
-import { failureOf } from "../../../support/failure.ts";
+import { catchFailure } from "../../../support/failure.ts";
 import { temporaryFolder } from "../../../support/temporary-folder.ts";
 
 const machine: Machine = {
@@ -90,7 +90,7 @@ describe("a variable written as", () => {
     const config = server(stdio({ args: ["${name}"] }));
     const onWindows = await expandConnection(config, { ...machine, platform: "win32" });
     expect(onWindows).toMatchObject({ args: ["value"] });
-    expect((await failureOf(expandConnection(config, machine))).code).toBe("MISSING_VARIABLE");
+    expect((await catchFailure(expandConnection(config, machine))).code).toBe("MISSING_VARIABLE");
   });
 });
 
@@ -143,7 +143,7 @@ test("a bearer token comes from its variable", async () => {
     url: "https://a.example",
     headers: { Authorization: "Bearer value" },
   });
-  expect((await failureOf(expandConnection(server(remote("UNSET")), machine))).message).toContain("UNSET");
+  expect((await catchFailure(expandConnection(server(remote("UNSET")), machine))).message).toContain("UNSET");
 });
 
 describe("an envFile", () => {
@@ -159,7 +159,7 @@ describe("an envFile", () => {
 
   test("that is missing is named with its server", async () => {
     const project = await temporaryFolder();
-    const error = await failureOf(
+    const error = await catchFailure(
       expandConnection(server(stdio({ envFile: ".env" })), { ...machine, project }),
     );
     expect(error.code).toBe("CONFIG_INVALID");
@@ -176,7 +176,7 @@ describe("a variable that is not set", () => {
     ["${{ secrets.UNSET }}", "UNSET"],
     ["${input:other-key}", "TOOLPIPE_INPUT_OTHER_KEY"],
   ] as const)("%s is an error that names it", async ([written, name]) => {
-    const error = await failureOf(expandConnection(server(stdio({ env: { KEY: written } })), machine));
+    const error = await catchFailure(expandConnection(server(stdio({ env: { KEY: written } })), machine));
     expect(error.code).toBe("MISSING_VARIABLE");
     expect(error.message).toBe(
       `The server "s" cannot be used: its definition in /files/mcp.json needs ${name}, which is not set.`,
@@ -186,7 +186,7 @@ describe("a variable that is not set", () => {
 
   test("all of them are named at once", async () => {
     const config = server(stdio({ args: ["${ONE}", "${NAME}"], env: { A: "${TWO}", B: "${ONE}" } }));
-    expect((await failureOf(expandConnection(config, machine))).data["variables"]).toEqual(["ONE", "TWO"]);
+    expect((await catchFailure(expandConnection(config, machine))).data["variables"]).toEqual(["ONE", "TWO"]);
   });
 
   test("does not reveal the others", async () => {
@@ -194,19 +194,19 @@ describe("a variable that is not set", () => {
     const config = server(
       stdio({ args: ["canary-3", "${SECRET}", "${UNSET}"], env: { A: "canary-4 ${NAME}" } }),
     );
-    const error = await failureOf(expandConnection(config, { ...machine, env }));
+    const error = await catchFailure(expandConnection(config, { ...machine, env }));
     expect(JSON.stringify([error, error.message, String(error.cause)])).not.toContain("canary");
   });
 });
 
 test("a URL that is none once its variables are filled in is an error without the URL", async () => {
   const remote: Connection = { type: "http", url: "${NAME}?key=canary", headers: {} };
-  const error = await failureOf(expandConnection(server(remote), machine));
+  const error = await catchFailure(expandConnection(server(remote), machine));
   expect(error.code).toBe("CONFIG_INVALID");
   expect(error.message).not.toContain("canary");
 });
 
-test("a text without a dollar sign or a brace comes through unchanged", async () => {
+test("returns a string without a dollar sign or a brace unchanged", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.string().filter((text) => !/[${]/.test(text)),

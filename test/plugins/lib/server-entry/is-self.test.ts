@@ -31,7 +31,7 @@ describe("is this gateway itself", () => {
     [["node", "/path/to/anygpt/packages/mcp-discovery/dist/index.js"]],
     [["deno", "run", "-A", "plugins/cli/toolpipe.ts"]],
     [["docker", "run", "-i", "--rm", "anygpt/discovery"]],
-    [["docker", "run", "-i", "--rm", "-e", "KEY", "ghcr.io/somebody/toolpipe:1.0"]],
+    [["docker", "run", "-i", "--rm", "-e", "KEY", "ghcr.io/user/toolpipe:1.0"]],
     [["cmd", "/c", "npx", "-y", "toolpipe"]],
     [["sh", "-c", "exec npx -y toolpipe serve"]],
     [["env", "A=1", "npx", "toolpipe"]],

@@ -1,6 +1,13 @@
+import fc from "fast-check";
 import { afterEach, describe, expect, test } from "vitest";
 import type { Command, CommandTable } from "../../../../core/services/command.ts";
-import { toolpipe } from "../../../../plugins/cli/mod.ts";
+import { toolpipeProgram } from "../../../../plugins/cli/mod.ts";
+import {
+  formatCount,
+  formatPath,
+  toTerminalLine,
+  toTerminalLines,
+} from "../../../../plugins/lib/terminal/output.ts";
 import { runMain } from "../../../support/run-cli.ts";
 import { dead, faulty, place } from "../../cli/_place.ts";
 
@@ -20,14 +27,14 @@ function terminal(name: "stdout" | "stderr"): void {
   );
 }
 
-/** Goes to a project with a server that works and one that does not, in an environment that has nothing against colours. */
+/** Goes to a project with a server that works and one that does not, in an environment that allows colors. */
 async function twoServers(): Promise<void> {
   await place({ project: { "toolpipe.config.json": { mcpServers: { one: faulty(), gone: dead } } } });
   for (const name of ["NO_COLOR", "TERM"]) delete process.env[name];
 }
 
-describe("colours", () => {
-  test("are shown on a terminal only", async () => {
+describe("colors", () => {
+  test("are used on a terminal only", async () => {
     await twoServers();
     for (const args of [["list"], ["execute", "one", "fail"], ["refresh"], ["config", "show"], ["--help"]])
       expect((await runMain(args)).stdout).not.toContain("\u001b");
@@ -42,7 +49,7 @@ describe("colours", () => {
     ["NO_COLOR", "1"],
     ["NO_COLOR", "yes"],
     ["TERM", "dumb"],
-  ])("are not shown where %s is %s", async (name, value) => {
+  ])("are omitted where %s is %s", async (name, value) => {
     await twoServers();
     terminal("stdout");
     process.env[name] = value;
@@ -59,7 +66,7 @@ describe("colours", () => {
   });
 });
 
-describe("whoever waits at a terminal", () => {
+describe("a user who waits at a terminal", () => {
   const slow = (ms: number) => `import { localTools } from "toolpipe";
 export const slow = localTools("slow", { id: "slow" }, [
   { name: "it", inputSchema: { type: "object" }, run: () => new Promise((done) => setTimeout(done, ${ms}, { content: [] })) },
@@ -105,7 +112,7 @@ export const slow = localTools("slow", { id: "slow" }, [
 test("every command prints JSON when asked, but for those that print something of their own", async () => {
   const own = ["demo", "start", "serve", "completion", "__complete", "playground"];
   const without: string[] = [];
-  for (const [name, command] of await leaves(toolpipe.commands)) {
+  for (const [name, command] of await leaves(toolpipeProgram.commands)) {
     if (!Object.hasOwn(command.args ?? {}, "json")) without.push(name);
   }
   expect(own).toEqual(expect.arrayContaining(without));
@@ -118,3 +125,35 @@ async function leaves(commands: CommandTable, path: readonly string[] = []): Pro
   });
   return (await Promise.all(found)).flat();
 }
+
+describe("an untrusted string", () => {
+  test("is one line without control or invisible characters", () => {
+    expect(toTerminalLine("\u001b[1mbold\u001b[0m \u202eturned\u200b\n  and\tbroken\u0000 ")).toBe(
+      "bold turned and broken",
+    );
+    expect(toTerminalLine("\u001b]8;;http://evil\u001b\\link\u001b]8;;\u001b\\")).toBe("link");
+  });
+
+  test("keeps its lines and brackets where lines are wanted", () => {
+    expect(toTerminalLines("a\r\n[1] b\n\tc\u001b[2J")).toBe("a\n[1] b\n\tc");
+  });
+
+  test("never has a control character but tab and newline", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "binary", maxLength: 40 }), (text) => {
+        expect(toTerminalLines(text)).not.toMatch(/[^\P{Cc}\n\t]/u);
+        expect(toTerminalLine(text)).not.toMatch(/\p{C}/u);
+      }),
+    );
+  });
+});
+
+test("a path in the home folder begins with a tilde", () => {
+  expect(formatPath("/home/me/.cursor/mcp.json", "/home/me")).toBe("~/.cursor/mcp.json");
+  expect(formatPath("/home/me", "/home/me")).toBe("/home/me");
+  expect(formatPath("/home/mean/x", "/home/me")).toBe("/home/mean/x");
+});
+
+test("uses the singular for a count of one", () => {
+  expect([0, 1, 2].map((count) => formatCount(count, "tool"))).toEqual(["0 tools", "1 tool", "2 tools"]);
+});

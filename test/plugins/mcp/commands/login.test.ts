@@ -107,7 +107,7 @@ describe("login", () => {
     expect(await runMain(["login"])).toMatchObject({ code: 1 });
   });
 
-  test("asks nothing of a server in a project that nobody has approved", async () => {
+  test("asks nothing of a server in a project that is not approved", async () => {
     const { server } = await guarded();
     await place({
       project: {

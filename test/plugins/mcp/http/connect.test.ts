@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import type { HttpConnection } from "../../../../core/services/sources.ts";
 import { faultyServer } from "../../../fixtures/http-faulty.ts";
 import { closeServers, legacySse, legacyStreamable, listen, modern } from "../../../fixtures/http-servers.ts";
-import { connected, failure, remote, textOf, until, wordsOf } from "../_http.ts";
+import { connected, failure, readText, remote, splitWords, until } from "../_http.ts";
 
 afterEach(closeServers);
 
@@ -31,7 +31,7 @@ describe("the way a server is spoken to", () => {
     expect(server.seen[0]?.method).toBe("POST");
   });
 
-  test("is remembered", async () => {
+  test("is kept for the next connection", async () => {
     const server = await legacySse();
     const first = await connected(server.url);
     await first.close();
@@ -41,7 +41,7 @@ describe("the way a server is spoken to", () => {
     expect(upstream.prior).toEqual(first.prior);
   });
 
-  test("is found again where what was remembered does not hold any more", async () => {
+  test("is found again if the cached one is no longer true", async () => {
     const old = await legacySse();
     const { prior, close } = await connected(old.url);
     await close();
@@ -65,7 +65,7 @@ describe("the way a server is spoken to", () => {
     expect(error).toMatchObject({ code: "UPSTREAM_ERROR", data: { status: 404 } });
   });
 
-  test("is SSE only, where the definition says so", async () => {
+  test("is SSE only, if the definition sets it", async () => {
     const server = await listen(answering(404));
     await failure(connected(remote(server.url, { type: "sse" })));
     expect(server.seen.map(({ method }) => method)).toEqual(["GET"]);
@@ -96,7 +96,7 @@ describe("a session", () => {
     });
     expect(reasons).toEqual(["the server no longer knows the session"]);
     await using again = await connected(server.url);
-    expect(textOf(await again.call("echo", { text: "again" }))).toBe("again");
+    expect(readText(await again.call("echo", { text: "again" }))).toBe("again");
   });
 
   test("that a server calls unknown with 400 is forgotten as well", async () => {
@@ -128,7 +128,7 @@ describe("a session", () => {
       data: { status: 400 },
     });
     bad = false;
-    expect(textOf(await upstream.call("echo", { text: "on" }))).toBe("on");
+    expect(readText(await upstream.call("echo", { text: "on" }))).toBe("on");
   });
 
   test("does not hold up closing, whatever the server makes of it", async () => {
@@ -141,7 +141,7 @@ describe("a session", () => {
 });
 
 describe("the one stream of an older server", () => {
-  test("that breaks ends the connection, and the calls under way at once", async () => {
+  test("that breaks ends the connection, and the pending calls at once", async () => {
     const server = await legacySse();
     const reasons: string[] = [];
     await using upstream = await connected(server.url, {
@@ -158,14 +158,14 @@ describe("the one stream of an older server", () => {
 });
 
 describe("a JSON answer", () => {
-  test("in place of a stream is as good", async () => {
+  test("instead of a stream is accepted", async () => {
     await using upstream = await connected((await legacyStreamable({ json: true })).url);
     expect((await upstream.list()).tools.map((tool) => tool.name)).toContain("echo");
-    expect(textOf(await upstream.call("echo", { text: "hello" }))).toBe("hello");
+    expect(readText(await upstream.call("echo", { text: "hello" }))).toBe("hello");
   });
 });
 
-describe("what a definition proves who we are with", () => {
+describe("the credentials of a definition", () => {
   test("goes along with every request of every kind", async () => {
     for (const start of [legacyStreamable, legacySse, modern]) {
       const server = await start();
@@ -230,12 +230,12 @@ describe("an answer that is not one", () => {
     const error = await failure(upstream.call("odd", {}));
     expect(error).toMatchObject({ code, data });
     expect(error.message).toContain("scope" in data ? `the scope "${data.scope}"` : `HTTP ${status}`);
-    expect(textOf(await upstream.call("echo", { text: "still here" }))).toBe("still here");
+    expect(readText(await upstream.call("echo", { text: "still here" }))).toBe("still here");
   });
 });
 
 describe("a server that cannot be connected to", () => {
-  test("because nobody listens is CONNECT_FAILED with its host", async () => {
+  test("because no server listens is CONNECT_FAILED with its host", async () => {
     const server = await listen(answering(200));
     await server.close();
     const error = await failure(connected(server.url));
@@ -245,7 +245,7 @@ describe("a server that cannot be connected to", () => {
     );
   });
 
-  test.each(["http", "sse"] as const)("because it never answers is given up in time (%s)", async (type) => {
+  test.each(["http", "sse"] as const)("because it never answers is abandoned in time (%s)", async (type) => {
     const server = await listen(() => {});
     const start = performance.now();
     const error = await failure(connected(remote(server.url, { type }), { startTimeoutMs: 400 }));
@@ -281,7 +281,7 @@ describe("a secret", () => {
       bearerEnv: "TOKEN",
     });
 
-  /** Says back whatever it is told, with this status. */
+  /** Echoes the request body, with this status. */
   const parrot =
     (status: number, type: string): RequestListener =>
     (request, response) => {
@@ -317,7 +317,7 @@ describe("a secret", () => {
     for (const kind of ["http", "sse"] as const) {
       const error = await failure(connected(definition(server.url, kind), { env: { TOKEN: SECRET } }));
       expect(error).toMatchObject({ code: "CONNECT_FAILED" });
-      expect(wordsOf(error)).not.toContain(SECRET);
+      expect(splitWords(error)).not.toContain(SECRET);
     }
   });
 
@@ -327,6 +327,6 @@ describe("a secret", () => {
       connected(remote(server.url, { bearerEnv: "TOKEN" }), { env: { TOKEN: `${SECRET}\n${SECRET}` } }),
     );
     expect(error).toMatchObject({ code: "CONFIG_INVALID" });
-    expect(wordsOf(error)).not.toContain(SECRET);
+    expect(splitWords(error)).not.toContain(SECRET);
   });
 });

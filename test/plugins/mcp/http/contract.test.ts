@@ -15,8 +15,8 @@ afterAll(closeServers);
 const kinds: Record<string, () => Promise<Listening>> = {
   "Streamable HTTP with sessions (SDK v1)": () => legacyStreamable(),
   "HTTP with SSE (SDK v1)": () => legacySse(),
-  "Streamable HTTP in both eras (SDK v2)": () => modern(),
-  "Streamable HTTP in the newer era alone (SDK v2)": () => modern("reject"),
+  "Streamable HTTP with both protocols (SDK v2)": () => modern(),
+  "Streamable HTTP in the modern protocol alone (SDK v2)": () => modern("reject"),
 };
 
 for (const [name, start] of Object.entries(kinds)) {

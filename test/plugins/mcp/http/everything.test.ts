@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import type { Client } from "../../../../core/services/clients.ts";
-import { connected, remote, textOf } from "../_http.ts";
+import { connected, readText, remote } from "../_http.ts";
 
 /** Starts the server in a process of its own, and returns where it listens. */
 async function everything(kind: "streamableHttp" | "sse"): Promise<string> {
@@ -34,7 +34,7 @@ test.each([
   expect(rejected).toEqual([]);
   expect(resources.length).toBeGreaterThan(0);
   expect(prompts.length).toBeGreaterThan(0);
-  expect(textOf(await upstream.call("echo", { message: "hello" }))).toBe("Echo: hello");
+  expect(readText(await upstream.call("echo", { message: "hello" }))).toBe("Echo: hello");
   const steps: number[] = [];
   const args = { duration: 0.2, steps: 2 };
   await upstream.call("trigger-long-running-operation", args, {
@@ -43,7 +43,7 @@ test.each([
   expect(steps).toEqual([1, 2]);
 });
 
-test("two clients that share a connection are each asked what belongs to their own call", async () => {
+test("two clients on one connection each get the questions of their own call", async () => {
   const capabilities = { elicitation: { form: {} } };
   await using upstream = await connected(remote(await everything("streamableHttp")), { capabilities });
   const named = (name: string): Client => ({
@@ -58,7 +58,7 @@ test("two clients that share a connection are each asked what belongs to their o
   const results = await Promise.all(
     names.map((name) => upstream.call("trigger-elicitation-request", {}, { client: named(name) })),
   );
-  expect(results.map((result) => names.filter((name) => textOf(result).includes(name)))).toEqual(
+  expect(results.map((result) => names.filter((name) => readText(result).includes(name)))).toEqual(
     names.map((name) => [name]),
   );
 });

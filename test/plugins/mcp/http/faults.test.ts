@@ -4,7 +4,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { Cancellation } from "../../../../core/mod.ts";
 import { faultyServer } from "../../../fixtures/http-faulty.ts";
 import { closeServers, modern } from "../../../fixtures/http-servers.ts";
-import { connected, failure, remote, textOf, until } from "../_http.ts";
+import { connected, failure, readText, remote, until } from "../_http.ts";
 
 afterEach(closeServers);
 
@@ -36,7 +36,7 @@ describe("an answer that trickles in", () => {
       expect(took).toBeGreaterThan(900);
       expect(took).toBeLessThan(10_000);
       await until(() => closed);
-      expect(textOf(await upstream.call("echo", { text: "still here" }))).toBe("still here");
+      expect(readText(await upstream.call("echo", { text: "still here" }))).toBe("still here");
     },
   );
 
@@ -77,7 +77,7 @@ describe("an answer that trickles in", () => {
     await until(() => closed === server.seen.length);
   });
 
-  test("a server of the older kind that never names its second address is given up", async () => {
+  test("a server of the older kind that never names its second address is abandoned", async () => {
     const server = await faultyServer({
       onRequest(_, response) {
         response.writeHead(200, { "content-type": "text/event-stream" });
@@ -139,9 +139,9 @@ describe("an answer of 300 MB", () => {
     clearInterval(timer);
     // Sender and receiver are one process here. What is waiting to be collected came to 100 MB; a kept answer would be 300.
     expect((highest - before) / 1e6).toBeLessThan(200);
-    expect(textOf(await upstream.call("echo", { text: "still here" }))).toBe("still here");
-    expect(textOf(await late)).toBe("late");
-    // What nobody else needs is not even read.
+    expect(readText(await upstream.call("echo", { text: "still here" }))).toBe("still here");
+    expect(readText(await late)).toBe("late");
+    // A body that is not needed is not even read.
     if (sse) expect(sent).toBe(300);
     else expect(sent).toBeLessThan(60);
   });
@@ -160,7 +160,7 @@ describe("an answer of 300 MB", () => {
     });
     await using upstream = await connected(server.url);
     expect(await failure(upstream.call("big", {}))).toMatchObject({ code: "RESPONSE_TOO_LARGE" });
-    expect(textOf(await upstream.call("echo", { text: "still here" }))).toBe("still here");
+    expect(readText(await upstream.call("echo", { text: "still here" }))).toBe("still here");
   });
 });
 
@@ -188,7 +188,7 @@ test.each(["text/html", "application/json", "text/event-stream"])(
   },
 );
 
-test("a call that is cancelled closes its connection at once, which tells a server of the newer era", async () => {
+test("a call that is cancelled closes its connection at once, which tells a server of the modern protocol", async () => {
   let waiting = false;
   let closed = false;
   const server = await modern("reject", (request, response) => {

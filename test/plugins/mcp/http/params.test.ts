@@ -3,9 +3,10 @@ import { createMcpHandler, type ListToolsResult, Server } from "@modelcontextpro
 import fc from "fast-check";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { JsonObject } from "../../../../core/mod.ts";
+import { scanHeaderParams } from "../../../../plugins/lib/schema/header-params.ts";
 import { connectHttp } from "../../../../plugins/mcp/http/connect.ts";
-import { createParamHeaders, scanParams } from "../../../../plugins/mcp/http/params.ts";
-import { bodyOf, listen } from "../../../fixtures/http-servers.ts";
+import { createParamHeaders } from "../../../../plugins/mcp/http/params.ts";
+import { listen, readBody } from "../../../fixtures/http-servers.ts";
 
 const header = (name: unknown, type: unknown = "string"): JsonObject => ({ type, "x-mcp-header": name });
 const taking = (properties: JsonObject, more: JsonObject = {}): JsonObject => ({
@@ -14,7 +15,7 @@ const taking = (properties: JsonObject, more: JsonObject = {}): JsonObject => ({
   ...more,
 });
 
-describe("scanParams", () => {
+describe("scanHeaderParams", () => {
   test.each<[string, JsonObject]>([
     ["no header at all", taking({ region: { type: "string" } })],
     ["one of each type", taking({ a: header("A"), b: header("B", "integer"), c: header("C", "boolean") })],
@@ -22,7 +23,7 @@ describe("scanParams", () => {
     ["an argument of that name", taking({ "x-mcp-header": { type: "string" } })],
     ["that word in data", taking({ a: { type: "object", default: { "x-mcp-header": "A b" } } })],
   ])("takes a schema with %s", (_, schema) => {
-    expect(scanParams(schema).fault).toBeUndefined();
+    expect(scanHeaderParams(schema).fault).toBeUndefined();
   });
 
   test.each<[string, JsonObject, RegExp]>([
@@ -41,19 +42,19 @@ describe("scanParams", () => {
     ["one in a definition", taking({}, { $defs: { a: taking({ b: header("A") }) } }), /no single argument/],
     ["one in an unknown keyword", taking({}, { extra: { properties: { a: header("A") } } }), /no single/],
   ])("names the fault of %s", (_, schema, reason) => {
-    expect(scanParams(schema).fault).toMatch(reason);
+    expect(scanHeaderParams(schema).fault).toMatch(reason);
   });
 
   test("never takes a name that is not a token, and never throws", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), (name) => {
-        const { fault } = scanParams(taking({ a: header(name) }));
+        const { fault } = scanHeaderParams(taking({ a: header(name) }));
         const headers = new Headers();
         if (fault === undefined) headers.set(`mcp-param-${name}`, "x");
         expect([...headers.keys()]).toHaveLength(fault === undefined ? 1 : 0);
       }),
     );
-    fc.assert(fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (any) => void scanParams(any)));
+    fc.assert(fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (any) => void scanHeaderParams(any)));
   });
 });
 
@@ -67,7 +68,7 @@ describe("learning the headers of a listing", () => {
     expect(createParamHeaders().learn(listing)).toBe(listing);
   });
 
-  test("says which tool was left out and why, after those that were left out before", () => {
+  test("names which tool was left out and why, after those that were left out before", () => {
     const before = { name: "", reason: "it has no name" };
     expect(createParamHeaders().learn({ ...rest, tools: [bad, good], rejected: [before] })).toEqual({
       ...rest,
@@ -83,16 +84,16 @@ describe("the headers of a call", () => {
     where: taking({ size: header("Size", "integer") }),
     sure: header("Sure", "boolean"),
   });
-  const headersFor = (args: JsonObject): Record<string, string> | undefined => {
+  const buildHeaders = (args: JsonObject): Record<string, string> | undefined => {
     const headers = createParamHeaders();
     const tools = [{ name: "a", inputSchema }];
     headers.learn({ tools, rejected: [], resources: [], resourceTemplates: [], prompts: [] });
-    expect(headers.headersFor("b", args)).toBeUndefined();
-    return headers.headersFor("a", args);
+    expect(headers.createHeaders("b", args)).toBeUndefined();
+    return headers.createHeaders("a", args);
   };
 
   test("repeat what the arguments hold at any depth", () => {
-    expect(headersFor({ region: "eu west", where: { size: 3 }, sure: false })).toEqual({
+    expect(buildHeaders({ region: "eu west", where: { size: 3 }, sure: false })).toEqual({
       "Mcp-Param-Region": "eu west",
       "Mcp-Param-Size": "3",
       "Mcp-Param-Sure": "false",
@@ -100,13 +101,13 @@ describe("the headers of a call", () => {
   });
 
   test("leave out what is absent, and what no header can hold", () => {
-    expect(headersFor({ region: null, where: "here" })).toEqual({});
-    expect(headersFor({ region: { a: 1 }, where: { size: 2 ** 60 } })).toEqual({});
-    expect(headersFor(JSON.parse('{"where":{"__proto__":{"size":1}}}'))).toEqual({});
+    expect(buildHeaders({ region: null, where: "here" })).toEqual({});
+    expect(buildHeaders({ region: { a: 1 }, where: { size: 2 ** 60 } })).toEqual({});
+    expect(buildHeaders(JSON.parse('{"where":{"__proto__":{"size":1}}}'))).toEqual({});
   });
 
   test.each(["", " a", "a\t", "Zürich", "a\r\nHost: evil", "=?base64?YQ==?="])("encode %j", (region) => {
-    const value = headersFor({ region })?.["Mcp-Param-Region"] ?? "";
+    const value = buildHeaders({ region })?.["Mcp-Param-Region"] ?? "";
     const [, encoded = ""] = /^=\?base64\?([^?]*)\?=$/.exec(value) ?? expect.fail(value);
     expect(Buffer.from(encoded, "base64").toString()).toBe(region);
   });
@@ -119,7 +120,7 @@ describe("the headers of a call", () => {
       "tools/call": { content: [] },
     };
     const { url, close } = await listen(async (request, response) => {
-      const { id, method } = JSON.parse(await bodyOf(request));
+      const { id, method } = JSON.parse(await readBody(request));
       const given = request.headers["mcp-param-region"] as string | undefined;
       if (method === "tools/call") seen.push(given);
       const isRight = method !== "tools/call" || given === "eu";
@@ -144,7 +145,7 @@ describe("the headers of a call", () => {
 });
 
 describe("a server that lists a tool with a bad header", () => {
-  async function namesIn(protocol: "legacy" | "modern"): Promise<{ tools: string[]; rejected: string[] }> {
+  async function listNames(protocol: "legacy" | "modern"): Promise<{ tools: string[]; rejected: string[] }> {
     const tools = [
       { name: "good", inputSchema: taking({ a: header("A") }) },
       { name: "bad", inputSchema: taking({ a: header("a b") }) },
@@ -171,11 +172,11 @@ describe("a server that lists a tool with a bad header", () => {
     };
   }
 
-  test("loses that tool in the newer era, and no other", async () => {
-    expect(await namesIn("modern")).toEqual({ tools: ["good"], rejected: ["bad"] });
+  test("loses that tool in the modern protocol, and no other", async () => {
+    expect(await listNames("modern")).toEqual({ tools: ["good"], rejected: ["bad"] });
   });
 
-  test("loses nothing in the older era, which has no such headers", async () => {
-    expect(await namesIn("legacy")).toEqual({ tools: ["good", "bad"], rejected: [] });
+  test("loses nothing in the legacy protocol, which has no such headers", async () => {
+    expect(await listNames("legacy")).toEqual({ tools: ["good", "bad"], rejected: [] });
   });
 });

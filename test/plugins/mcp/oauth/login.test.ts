@@ -1,16 +1,16 @@
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
-import { oauthFetch } from "../../../../plugins/mcp/oauth/fetch.ts";
+import { createOauthFetch } from "../../../../plugins/mcp/oauth/authorization.ts";
 import { authorize } from "../../../../plugins/mcp/oauth/login.ts";
 import { closeServers, listen, modern } from "../../../fixtures/http-servers.ts";
 import { temporaryFolder } from "../../../support/temporary-folder.ts";
-import { connected, failure, remote, textOf, until, wordsOf } from "../_http.ts";
+import { connected, failure, readText, remote, splitWords, until } from "../_http.ts";
 import { guarded } from "../_oauth.ts";
 
 afterEach(closeServers);
 
-test("a person logs in once, and the server can be used", async () => {
+test("a user logs in once, and the server can be used", async () => {
   const { connection, stateFolder, login, service, kept } = await guarded();
   let page = "";
   const made = await login({
@@ -24,7 +24,7 @@ test("a person logs in once, and the server can be used", async () => {
   expect(page).toContain("You can close this page.");
   expect(page).toContain("200 default-src 'none'");
   await using upstream = await connected(connection, { stateFolder });
-  expect(textOf(await upstream.call("echo", { text: "in" }))).toBe("in");
+  expect(readText(await upstream.call("echo", { text: "in" }))).toBe("in");
   expect(JSON.parse((await kept()) ?? "")).toMatchObject({
     server: connection.url,
     person: "local",
@@ -64,7 +64,7 @@ describe("the client", () => {
     expect(JSON.parse((await kept()) ?? "").client.client_id).toBe(clientMetadataUrl);
     service.expire();
     await using upstream = await connected(connection, { stateFolder, oauth: { clientMetadataUrl } });
-    expect(textOf(await upstream.call("echo", { text: "renewed" }))).toBe("renewed");
+    expect(readText(await upstream.call("echo", { text: "renewed" }))).toBe("renewed");
   });
 
   test("registers where the service does not know such documents", async () => {
@@ -84,7 +84,7 @@ describe("the client", () => {
     expect(await kept()).not.toContain("canary-secret");
     service.expire();
     await using upstream = await connected(connection, { stateFolder, oauth });
-    expect(textOf(await upstream.call("echo", { text: "renewed" }))).toBe("renewed");
+    expect(readText(await upstream.call("echo", { text: "renewed" }))).toBe("renewed");
   });
 
   test("that must be registered by hand is asked for", async () => {
@@ -108,17 +108,17 @@ describe("the client", () => {
 });
 
 describe("a login", () => {
-  test("that the person refuses is DENIED, and nothing is kept", async () => {
+  test("that the user refuses is DENIED, and nothing is kept", async () => {
     const { login, kept } = await guarded({ refuses: "access_denied" });
     expect(await failure(login())).toMatchObject({ code: "DENIED", message: "The login was refused." });
     expect(await kept()).toBeUndefined();
   });
 
-  test("that is answered by someone else fails before the code is spent", async () => {
+  test("that another server answers fails before the code is spent", async () => {
     const { login, kept, service } = await guarded({ iss: "https://evil.test" });
     const error = await failure(login());
-    expect(error.message).toContain("the answer came from someone else than was asked");
-    expect(wordsOf(error)).not.toContain("evil");
+    expect(error.message).toContain("the answer came from another issuer");
+    expect(splitWords(error)).not.toContain("evil");
     expect(service.seen.map(({ path }) => path)).not.toContain("/token");
     expect(await kept()).toBeUndefined();
   });
@@ -140,7 +140,7 @@ describe("a login", () => {
     expect(statuses).toEqual([404, 404, 404, 404]);
   });
 
-  test("that nobody makes is given up", async () => {
+  test("that no user completes is abandoned", async () => {
     const { login, kept } = await guarded();
     const urls: string[] = [];
     const error = await failure(
@@ -210,6 +210,6 @@ test.each([
   ["http://127.0.0.1:1/mcp", "http://169.254.169.254/token"],
   ["http://10.0.0.1/mcp", "http://10.0.0.1/token"],
 ])("a login of %s is not made at %s", async (server, place) => {
-  const error = await failure(oauthFetch(new URL(server))(place));
+  const error = await failure(createOauthFetch(new URL(server))(place));
   expect(error.message).toContain("which is not reached over https");
 });

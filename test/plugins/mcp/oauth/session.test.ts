@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { oauthFetch } from "../../../../plugins/mcp/oauth/fetch.ts";
-import { type Authorization, oauthSession } from "../../../../plugins/mcp/oauth/session.ts";
-import { type TokenStore, tokenStore } from "../../../../plugins/mcp/oauth/token-store.ts";
+import { createOauthFetch } from "../../../../plugins/mcp/oauth/authorization.ts";
+import { type Authorization, createOauthSession } from "../../../../plugins/mcp/oauth/session.ts";
+import { createTokenStore, type TokenStore } from "../../../../plugins/mcp/oauth/token-store.ts";
 import { closeServers } from "../../../fixtures/http-servers.ts";
-import { connected, failure, textOf, until, wordsOf } from "../_http.ts";
+import { connected, failure, readText, splitWords, until } from "../_http.ts";
 import { type Guarded, guarded } from "../_oauth.ts";
 
 afterEach(async () => {
@@ -17,14 +17,14 @@ function later(seconds: number): void {
 }
 
 /** A session that keeps logins in its own way. */
-function sessionOf({ connection, stateFolder }: Guarded, store: Partial<TokenStore> = {}): Authorization {
+function openSession({ connection, stateFolder }: Guarded, store: Partial<TokenStore> = {}): Authorization {
   const url = new URL(connection.url);
   const key = { url: url.href, person: "local" };
-  const kept = { ...tokenStore(stateFolder), ...store };
-  return oauthSession({ name: "remote", key, store: kept, fetch: oauthFetch(url) });
+  const kept = { ...createTokenStore(stateFolder), ...store };
+  return createOauthSession({ name: "remote", key, store: kept, fetch: createOauthFetch(url) });
 }
 
-test("without a login the server gets NEEDS_AUTH at once, and nobody is asked", async () => {
+test("without a login the server gets NEEDS_AUTH at once, and no user is asked", async () => {
   const { connection, stateFolder, service } = await guarded();
   const error = await failure(connected(connection, { stateFolder }));
   expect(error).toMatchObject({ code: "NEEDS_AUTH", data: { login: "toolpipe login remote" } });
@@ -35,10 +35,10 @@ test.each(["http", "sse"] as const)("a login that was made is used (%s)", async 
   const { connection, stateFolder, login } = await guarded({}, { type });
   await login();
   await using upstream = await connected(connection, { stateFolder });
-  expect(textOf(await upstream.call("echo", { text: "in" }))).toBe("in");
+  expect(readText(await upstream.call("echo", { text: "in" }))).toBe("in");
 });
 
-test("a login is used for the person who made it alone", async () => {
+test("a login is used for the user who made it alone", async () => {
   const { connection, stateFolder, login } = await guarded();
   await login({ person: "ann" });
   expect(await failure(connected(connection, { stateFolder, person: "bob" }))).toMatchObject({
@@ -79,11 +79,11 @@ describe("renewing", () => {
     await login();
     await using upstream = await connected(connection, { stateFolder });
     service.expire();
-    expect(textOf(await upstream.call("echo", { text: "renewed" }))).toBe("renewed");
+    expect(readText(await upstream.call("echo", { text: "renewed" }))).toBe("renewed");
     expect(service.renewals).toBe(1);
   });
 
-  test("happens once for many calls on several connections that share nothing but a folder", async () => {
+  test("happens once for many calls on several connections with one folder", async () => {
     const { connection, stateFolder, login, service } = await guarded({ slowness: 100 });
     await login();
     await using one = await connected(connection, { stateFolder });
@@ -93,16 +93,16 @@ describe("renewing", () => {
     const calls = [one, two, three].flatMap((upstream) =>
       Array.from({ length: 5 }, (_, index) => upstream.call("echo", { text: String(index) })),
     );
-    expect((await Promise.all(calls)).map(textOf)).toEqual([..."012340123401234"]);
+    expect((await Promise.all(calls)).map(readText)).toEqual([..."012340123401234"]);
     expect(service.renewals).toBe(1);
   });
 
   test("by others is waited for, and their token is used", async () => {
     const setup = await guarded();
     await setup.login();
-    const store = tokenStore(setup.stateFolder);
+    const store = createTokenStore(setup.stateFolder);
     const key = { url: setup.connection.url, person: "local" };
-    const mine = sessionOf(setup);
+    const mine = openSession(setup);
     const before = await mine.header();
     const current = await store.read(key);
     if (!current) throw new Error("There is no login.");
@@ -121,8 +121,8 @@ describe("renewing", () => {
   test("that others finished just before our turn is not done again", async () => {
     const setup = await guarded();
     await setup.login();
-    const store = tokenStore(setup.stateFolder);
-    const session = sessionOf(setup, {
+    const store = createTokenStore(setup.stateFolder);
+    const session = openSession(setup, {
       async claim(key, refreshToken) {
         const current = await store.read(key);
         if (!current) throw new Error("There is no login.");
@@ -146,7 +146,7 @@ describe("renewing", () => {
       'The server "remote" no longer accepts the login. Run "toolpipe login remote".',
     );
     for (const secret of secrets)
-      if (String(secret).length > 10) expect(wordsOf(error)).not.toContain(secret);
+      if (String(secret).length > 10) expect(splitWords(error)).not.toContain(secret);
     expect(await kept()).toBeUndefined();
   });
 
@@ -157,7 +157,7 @@ describe("renewing", () => {
     service.revoke();
     expect(await failure(upstream.call("echo", { text: "x" }))).toMatchObject({ code: "NEEDS_AUTH" });
     await login();
-    expect(textOf(await upstream.call("echo", { text: "back" }))).toBe("back");
+    expect(readText(await upstream.call("echo", { text: "back" }))).toBe("back");
   });
 
   test("while the login service is away goes on with the token there is, as long as it lives", async () => {
@@ -166,7 +166,7 @@ describe("renewing", () => {
     await using upstream = await connected(connection, { stateFolder });
     await service.close();
     later(3550);
-    expect(textOf(await upstream.call("echo", { text: "x" }))).toBe("x");
+    expect(readText(await upstream.call("echo", { text: "x" }))).toBe("x");
     later(60);
     const error = await failure(upstream.call("echo", { text: "x" }));
     expect(error).toMatchObject({ code: "CONNECT_FAILED" });
@@ -174,7 +174,7 @@ describe("renewing", () => {
     expect(await kept()).toBeDefined();
   });
 
-  test("does not undo a login that a person makes at the same time", async () => {
+  test("does not undo a login that a user makes at the same time", async () => {
     const { connection, stateFolder, login, kept, service } = await guarded({ slowness: 300 });
     await login();
     await using upstream = await connected(connection, { stateFolder });
@@ -182,7 +182,7 @@ describe("renewing", () => {
     const call = upstream.call("echo", { text: "x" });
     await until(() => service.renewals === 1);
     await login({ scope: "tools more" });
-    expect(textOf(await call)).toBe("x");
+    expect(readText(await call)).toBe("x");
     expect(JSON.parse((await kept()) ?? "").tokens.scope).toBe("tools more");
   });
 
@@ -193,7 +193,7 @@ describe("renewing", () => {
     service.expire();
     const call = failure(upstream.call("echo", { text: "x" }));
     await until(() => service.renewals === 1);
-    await tokenStore(stateFolder).remove({ url: connection.url, person: "local" });
+    await createTokenStore(stateFolder).remove({ url: connection.url, person: "local" });
     expect(await call).toMatchObject({ code: "NEEDS_AUTH" });
     expect(await kept()).toBeUndefined();
   });
@@ -220,10 +220,10 @@ describe("renewing", () => {
     service.expire();
     const error = await failure(upstream.call("echo", { text: "x" }));
     expect(error).toMatchObject({ code: "UPSTREAM_ERROR", data: { retryable: true } });
-    expect(wordsOf(error)).not.toContain("refresh-");
+    expect(splitWords(error)).not.toContain("refresh-");
     expect(await kept()).toContain("refresh-");
     service.options.broken = 0;
-    expect(textOf(await upstream.call("echo", { text: "mended" }))).toBe("mended");
+    expect(readText(await upstream.call("echo", { text: "fixed" }))).toBe("fixed");
   });
 
   test("is not possible for every login: one that cannot is used to its end, and then asked for again", async () => {
@@ -231,7 +231,7 @@ describe("renewing", () => {
     await login();
     await using upstream = await connected(connection, { stateFolder });
     later(3590);
-    expect(textOf(await upstream.call("echo", { text: "still" }))).toBe("still");
+    expect(readText(await upstream.call("echo", { text: "still" }))).toBe("still");
     later(20);
     expect(await failure(upstream.call("echo", { text: "x" }))).toMatchObject({ code: "NEEDS_AUTH" });
   });
@@ -252,7 +252,7 @@ describe("renewing", () => {
   test("does not spend a token where the new one could not be kept", async () => {
     const setup = await guarded();
     await setup.login();
-    const session = sessionOf(setup, { claim: () => Promise.reject(new Error("EROFS")) });
+    const session = openSession(setup, { claim: () => Promise.reject(new Error("EROFS")) });
     const error = await failure(session.refused(await session.header()));
     expect(error.message).toContain("its file cannot be written");
     expect(setup.service.renewals).toBe(0);
@@ -283,6 +283,6 @@ test("a scope that is missing is asked for at the next login, together with thos
   expect(await failure(upstream.call("echo", { text: "x" }))).toMatchObject({ code: "NEEDS_AUTH" });
   expect(await login()).toMatchObject({ scope: "tools tools:write" });
   expect(service.asked).toEqual(["tools", "tools tools:write"]);
-  expect(textOf(await upstream.call("echo", { text: "more" }))).toBe("more");
+  expect(readText(await upstream.call("echo", { text: "more" }))).toBe("more");
   await upstream.close();
 });

@@ -2,7 +2,7 @@ import { chmod, mkdir, readdir, readFile, stat, utimes, writeFile } from "node:f
 import { join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { type Login, tokenStore } from "../../../../plugins/mcp/oauth/token-store.ts";
+import { createTokenStore, type Login } from "../../../../plugins/mcp/oauth/token-store.ts";
 import { temporaryFolder } from "../../../support/temporary-folder.ts";
 
 const key = { url: "https://example.test/mcp?team=canary-url", person: "canary-person" };
@@ -24,7 +24,7 @@ const login: Login = {
   expiresAt: 1_900_000_000_000,
 };
 
-async function fileIn(folder: string): Promise<string> {
+async function findFile(folder: string): Promise<string> {
   const [name, ...others] = await readdir(join(folder, "oauth"));
   expect(others).toEqual([]);
   return join(folder, "oauth", name ?? "");
@@ -32,12 +32,12 @@ async function fileIn(folder: string): Promise<string> {
 
 test("a login is read as it was written, by another process too", async () => {
   const folder = await temporaryFolder();
-  await tokenStore(folder).write(key, login);
-  expect(await tokenStore(folder).read(key)).toEqual(login);
+  await createTokenStore(folder).write(key, login);
+  expect(await createTokenStore(folder).read(key)).toEqual(login);
 });
 
 test("each person and each server has a login of its own", async () => {
-  const store = tokenStore(await temporaryFolder());
+  const store = createTokenStore(await temporaryFolder());
   await store.write(key, login);
   expect(await store.read({ ...key, person: "other" })).toBeUndefined();
   expect(await store.read({ ...key, url: "https://example.test/mcp?team=other" })).toBeUndefined();
@@ -49,19 +49,19 @@ test.skipIf(process.platform === "win32")("only its owner can read it, or see th
   const folder = await temporaryFolder();
   await mkdir(join(folder, "oauth"));
   await chmod(join(folder, "oauth"), 0o755);
-  await tokenStore(folder).write(key, login);
+  await createTokenStore(folder).write(key, login);
   expect((await stat(join(folder, "oauth"))).mode & 0o777).toBe(0o700);
-  expect((await stat(await fileIn(folder))).mode & 0o777).toBe(0o600);
+  expect((await stat(await findFile(folder))).mode & 0o777).toBe(0o600);
 });
 
-test("the name of the file tells neither the server nor the person", async () => {
+test("the name of the file tells neither the server nor the user", async () => {
   const folder = await temporaryFolder();
-  await tokenStore(folder).write(key, login);
-  expect(await fileIn(folder)).not.toMatch(/canary|example/);
+  await createTokenStore(folder).write(key, login);
+  expect(await findFile(folder)).not.toMatch(/canary|example/);
 });
 
 test("a login that was removed is gone, and removing it again is no failure", async () => {
-  const store = tokenStore(await temporaryFolder());
+  const store = createTokenStore(await temporaryFolder());
   await store.write(key, login);
   await store.remove(key);
   await store.remove(key);
@@ -70,12 +70,12 @@ test("a login that was removed is gone, and removing it again is no failure", as
 
 test("a file that is damaged is as good as none, and can be written over", async () => {
   const folder = await temporaryFolder();
-  const store = tokenStore(folder);
+  const store = createTokenStore(folder);
   await store.write(key, login);
-  const file = await fileIn(folder);
+  const file = await findFile(folder);
   const whole = await readFile(file);
   await fc.assert(
-    // No closing brace, or the damage might mend what was cut off.
+    // No closing brace, or the damage might restore what was cut off.
     fc.asyncProperty(
       fc.nat(whole.length - 3),
       fc.uint8Array({ maxLength: 4, max: 0x7c }),
@@ -94,40 +94,40 @@ test("a file that is damaged is as good as none, and can be written over", async
   expect(await store.read(key)).toEqual(login);
 });
 
-test("whoever reads while others write sees one login or the other, whole", async () => {
+test("a reader sees, while others write, one login or the other, whole", async () => {
   const folder = await temporaryFolder();
   const logins = [login, { ...login, tokens: { ...login.tokens, access_token: "x".repeat(2_000_000) } }];
-  await tokenStore(folder).write(key, login);
+  await createTokenStore(folder).write(key, login);
   const writing = Promise.all(
-    Array.from({ length: 40 }, (_, index) => tokenStore(folder).write(key, logins[index % 2] ?? login)),
+    Array.from({ length: 40 }, (_, index) => createTokenStore(folder).write(key, logins[index % 2] ?? login)),
   );
   let over = false;
   void writing.then(() => {
     over = true;
   });
-  while (!over) expect(logins).toContainEqual(await tokenStore(folder).read(key));
+  while (!over) expect(logins).toContainEqual(await createTokenStore(folder).read(key));
   await writing;
-  await fileIn(folder);
+  await findFile(folder);
 });
 
 test("only one of many gets to spend a token, until it has let go", async () => {
   const folder = await temporaryFolder();
   const claims = await Promise.all(
-    Array.from({ length: 20 }, () => tokenStore(folder).claim(key, "refresh")),
+    Array.from({ length: 20 }, () => createTokenStore(folder).claim(key, "refresh")),
   );
   const held = claims.filter((claim) => claim !== undefined);
   expect(held).toHaveLength(1);
-  expect(await tokenStore(folder).claim(key, "another")).toBeDefined();
+  expect(await createTokenStore(folder).claim(key, "another")).toBeDefined();
   await held[0]?.release();
-  expect(await tokenStore(folder).claim(key, "refresh")).toBeDefined();
+  expect(await createTokenStore(folder).claim(key, "refresh")).toBeDefined();
 });
 
 test("a claim whose owner is gone can be taken over, by one of many", async () => {
   const folder = await temporaryFolder();
-  const store = tokenStore(folder);
+  const store = createTokenStore(folder);
   await store.claim(key, "refresh");
   const longAgo = new Date(Date.now() - 120_000);
-  await utimes(await fileIn(folder), longAgo, longAgo);
+  await utimes(await findFile(folder), longAgo, longAgo);
   const claims = await Promise.all(Array.from({ length: 20 }, () => store.claim(key, "refresh")));
   const held = claims.filter((claim) => claim !== undefined);
   expect(held).toHaveLength(1);
@@ -137,7 +137,7 @@ test("a claim whose owner is gone can be taken over, by one of many", async () =
 
 test("however many owners are gone, a token can be spent in the end", async () => {
   const folder = await temporaryFolder();
-  const store = tokenStore(folder);
+  const store = createTokenStore(folder);
   const longAgo = new Date(Date.now() - 120_000);
   let taken = 0;
   for (let count = 0; count < 20; count++) {
@@ -150,7 +150,7 @@ test("however many owners are gone, a token can be spent in the end", async () =
 
 test("claims do not tell the token they are for", async () => {
   const folder = await temporaryFolder();
-  await tokenStore(folder).claim(key, "canary-token");
-  const file = await fileIn(folder);
+  await createTokenStore(folder).claim(key, "canary-token");
+  const file = await findFile(folder);
   expect(file + (await readFile(file, "utf8"))).not.toContain("canary-token");
 });

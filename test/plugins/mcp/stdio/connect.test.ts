@@ -4,15 +4,15 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { connectStdio } from "../../../../plugins/mcp/stdio/connect.ts";
 import { upstreamContract } from "../../../contracts/upstream.ts";
-import { faulty, fixture, installed, script, textOf } from "../../upstreams/_fixtures.ts";
+import { faulty, fixture, installed, readText, script } from "../../upstreams/_fixtures.ts";
 import { connected } from "../_stdio.ts";
 
 const sdkServer = fixture("sdk-server.mjs");
 const servers = {
-  "stdio, raw, the older era": faulty("ok"),
-  "stdio, raw, only the newer era": faulty("modern"),
-  "stdio, the official library, both eras": script(sdkServer, "--legacy", "serve"),
-  "stdio, the official library, only the newer era": script(sdkServer, "--legacy", "reject"),
+  "stdio, raw, legacy protocol": faulty("ok"),
+  "stdio, raw, modern protocol only": faulty("modern"),
+  "stdio, the official library, both protocols": script(sdkServer, "--legacy", "serve"),
+  "stdio, the official library, modern protocol only": script(sdkServer, "--legacy", "reject"),
 };
 for (const [name, connection] of Object.entries(servers)) {
   upstreamContract(name, (events) => connectStdio(connection, { name: "contract", events }));
@@ -24,7 +24,7 @@ async function folder(): Promise<string> {
   return path;
 }
 
-describe("servers as people have them", () => {
+describe("real servers", () => {
   test("server-everything: tools, prompts, resources, progress and structured content", async () => {
     await using upstream = await connected(installed("@modelcontextprotocol/server-everything"));
     const listing = await upstream.list();
@@ -33,8 +33,8 @@ describe("servers as people have them", () => {
     expect(listing.prompts.length).toBeGreaterThan(0);
     expect(listing.resources.length).toBeGreaterThan(0);
     expect(listing.resourceTemplates.length).toBeGreaterThan(0);
-    expect(textOf(await upstream.call("echo", { message: "hi" }))).toBe("Echo: hi");
-    expect(textOf(await upstream.call("get-sum", { a: 2, b: 40 }))).toContain("42");
+    expect(readText(await upstream.call("echo", { message: "hi" }))).toBe("Echo: hi");
+    expect(readText(await upstream.call("get-sum", { a: 2, b: 40 }))).toContain("42");
     const weather = await upstream.call("get-structured-content", { location: "New York" });
     expect(weather.structuredContent).toMatchObject({ conditions: expect.any(String) });
     let steps = 0;
@@ -52,7 +52,7 @@ describe("servers as people have them", () => {
     await using upstream = await connected(installed("@modelcontextprotocol/server-filesystem", root));
     const { tools } = await upstream.list();
     expect(tools.map((tool) => tool.name)).toContain("read_text_file");
-    expect(textOf(await upstream.call("read_text_file", { path: join(root, "a.txt") }))).toBe(
+    expect(readText(await upstream.call("read_text_file", { path: join(root, "a.txt") }))).toBe(
       "contents of a",
     );
     const outside = await upstream.call("read_text_file", { path: "/etc/hostname" });
@@ -69,7 +69,7 @@ describe("servers as people have them", () => {
     const entities = [{ name: "toolpipe", entityType: "project", observations: ["connects servers"] }];
     await upstream.call("create_entities", { entities });
     const found = await upstream.call("search_nodes", { query: "toolpipe" });
-    expect(textOf(found)).toContain("connects servers");
+    expect(readText(found)).toContain("connects servers");
   });
 
   test("time-mcp: works in spite of what else it prints", async () => {
@@ -77,7 +77,7 @@ describe("servers as people have them", () => {
     const { tools } = await upstream.list();
     expect(tools.map((tool) => tool.name)).toContain("current_time");
     const now = await upstream.call("current_time", { format: "YYYY-MM-DD", timezone: "UTC" });
-    expect(textOf(now)).toContain(String(new Date().getUTCFullYear()));
+    expect(readText(now)).toContain(String(new Date().getUTCFullYear()));
     expect(upstream.health().degraded).toBe(false);
   });
 
@@ -91,7 +91,7 @@ describe("servers as people have them", () => {
       originalRequest: "test it",
       tasks: [{ title: "one", description: "the first" }],
     });
-    expect(textOf(planned)).toContain("planned");
+    expect(readText(planned)).toContain("planned");
   });
 
   test("@itseasy21/mcp-knowledge-graph: reads its graph", async () => {
@@ -100,7 +100,7 @@ describe("servers as people have them", () => {
     await using upstream = await connected(server);
     const { tools } = await upstream.list();
     expect(tools.map((tool) => tool.name)).toContain("read_graph");
-    expect(JSON.parse(textOf(await upstream.call("read_graph", {})))).toEqual({
+    expect(JSON.parse(readText(await upstream.call("read_graph", {})))).toEqual({
       entities: [],
       relations: [],
     });

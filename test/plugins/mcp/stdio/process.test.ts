@@ -5,9 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { childEnvironment } from "../../../../plugins/mcp/stdio/environment.ts";
+import { createEnvironment } from "../../../../plugins/mcp/stdio/connect.ts";
 import { type Child, type ChildCommand, startChild } from "../../../../plugins/mcp/stdio/process.ts";
-import { faulty, fixture, isAlive, textOf, until } from "../../upstreams/_fixtures.ts";
+import { faulty, fixture, isAlive, readText, until } from "../../upstreams/_fixtures.ts";
 import { connected } from "../_stdio.ts";
 
 const env = { PATH: process.env["PATH"] ?? "" };
@@ -61,16 +61,16 @@ describe("the environment of a process", () => {
     });
     const connection = { ...faulty("ok"), env: { OWN: "value" }, envNames: ["TOOLPIPE_NAMED"] };
     await using upstream = await connected(connection);
-    const seen = JSON.parse(textOf(await upstream.call("environment", {})));
+    const seen = JSON.parse(readText(await upstream.call("environment", {})));
     expect(seen).toMatchObject({ OWN: "value", TOOLPIPE_NAMED: "named", PATH: process.env["PATH"] });
     expect(JSON.stringify(seen)).not.toContain("canary");
     const allowed = /^(PATH|HOME|USER|LOGNAME|LANG|LC_.*|TZ|TMPDIR|TERM|SHELL|OWN|TOOLPIPE_NAMED)$/;
     expect(Object.keys(seen).filter((name) => !allowed.test(name))).toEqual([]);
   });
 
-  test("what a definition names wins over what is inherited", () => {
+  test("variables of a definition override inherited ones", () => {
     const own = { PATH: "/ours", HOME: "/home/us", LC_ALL: "C", SECRET: "s", EMPTY: undefined };
-    expect(childEnvironment({ env: { PATH: "/theirs" } }, own, "linux")).toEqual({
+    expect(createEnvironment({ env: { PATH: "/theirs" } }, own, "linux")).toEqual({
       PATH: "/theirs",
       HOME: "/home/us",
       LC_ALL: "C",
@@ -80,7 +80,7 @@ describe("the environment of a process", () => {
   test("on Windows the case of a name means nothing", () => {
     const own = { Path: "C:\\ours", SystemRoot: "C:\\Windows", token: "s", Named: "n", HOME: "x" };
     const given = { env: { PATH: "C:\\theirs" }, envNames: ["NAMED"] };
-    expect(childEnvironment(given, own, "win32")).toEqual({
+    expect(createEnvironment(given, own, "win32")).toEqual({
       PATH: "C:\\theirs",
       SystemRoot: "C:\\Windows",
       Named: "n",
@@ -116,7 +116,7 @@ describe("fault 18: a command that cannot be started", () => {
     });
   });
 
-  test("says that it may not be run", async () => {
+  test("reports that it is not executable", async () => {
     const folder = await mkdtemp(join(tmpdir(), "toolpipe-"));
     onTestFinished(() => rm(folder, { recursive: true }));
     const file = join(folder, "plain.txt");
@@ -128,14 +128,14 @@ describe("fault 18: a command that cannot be started", () => {
     });
   });
 
-  test("says that its folder is missing, since the system blames the command", async () => {
+  test("reports that its folder is missing, since the system blames the command", async () => {
     expect(await failure({ command: "sh", cwd: "/no/such/folder" })).toMatchObject({
       code: "SPAWN_FAILED",
       message: 'The command "sh" could not be started: its working folder does not exist.',
     });
   });
 
-  test("says that too many files are open, and can be started later", async () => {
+  test("reports that too many files are open, and can be started later", async () => {
     const { code, output } = await run("too-many-files.ts", "ulimit -n 64; ");
     const [error = "", count] = output.trim().split("\n");
     expect(JSON.parse(error)).toEqual({
@@ -183,7 +183,7 @@ describe("the end of a process", () => {
     expect(isAlive(child.pid)).toBe(false);
   });
 
-  test("fault 15: a process that closed its input is given up at the first write, and nothing is thrown", async () => {
+  test("fault 15: a process that closed its input is abandoned at the first write, and nothing is thrown", async () => {
     const child = await shell("exec 0<&-; echo closed; sleep 600");
     await until(() => child.output() === "closed\n");
     const began = performance.now();
@@ -260,7 +260,7 @@ describe("closing", () => {
 
   test("fault 17: a process and a grandchild that ignore the signal are dead within 5 s, and not before it resolves", async () => {
     const upstream = await connected(faulty("ignoreterm"));
-    const pids = JSON.parse(textOf(await upstream.call("process", {}))) as {
+    const pids = JSON.parse(readText(await upstream.call("process", {}))) as {
       pid: number;
       grandchild: number;
     };
@@ -284,7 +284,7 @@ describe("closing", () => {
   test("a process that crashed takes its grandchildren with it", async () => {
     let closed = false;
     const upstream = await connected(faulty("grandchild"), { events: { onClosed: () => (closed = true) } });
-    const { grandchild } = JSON.parse(textOf(await upstream.call("process", {}))) as { grandchild: number };
+    const { grandchild } = JSON.parse(readText(await upstream.call("process", {}))) as { grandchild: number };
     await expect(upstream.call("exit", {})).rejects.toMatchObject({
       code: "UPSTREAM_CLOSED",
       message: 'The connection to the server "test" ended: its process ended with exit code 3.',
@@ -293,7 +293,7 @@ describe("closing", () => {
     await until(() => !isAlive(grandchild));
   });
 
-  test("processes do not outlive ours, even if nobody closed them", async () => {
+  test("processes do not outlive ours, even if they were not closed", async () => {
     const { code, output } = await run("exits-early.ts");
     expect(code).toBe(0);
     const pids = output.trim().split(" ").map(Number);

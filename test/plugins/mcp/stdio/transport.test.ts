@@ -1,10 +1,10 @@
 import process from "node:process";
 import { describe, expect, test } from "vitest";
 import { Cancellation } from "../../../../core/mod.ts";
-import { faulty, textOf, until } from "../../upstreams/_fixtures.ts";
+import { faulty, readText, until } from "../../upstreams/_fixtures.ts";
 import { connected } from "../_stdio.ts";
 
-/** Something else under way on the same connection, which must survive. */
+/** Another pending request on the same connection, which must survive. */
 function bystander(upstream: Awaited<ReturnType<typeof connected>>): { survives(): Promise<void> } {
   const cancellation = new Cancellation();
   const call = upstream.call("wait", {}, { cancellation, timeoutMs: 30_000 });
@@ -14,31 +14,31 @@ function bystander(upstream: Awaited<ReturnType<typeof connected>>): { survives(
   );
   return {
     async survives() {
-      expect(textOf(await upstream.call("echo", { text: "still here" }))).toBe("still here");
+      expect(readText(await upstream.call("echo", { text: "still here" }))).toBe("still here");
       cancellation.cancel();
       expect(await ended).toBe("CANCELLED");
     },
   };
 }
 
-describe("what a process writes", () => {
+describe("the output of a process", () => {
   test("fault 4: a few lines that are no messages are ignored", async () => {
     await using upstream = await connected(faulty("garbage", "--lines", "40"));
-    expect(textOf(await upstream.call("fault", {}))).toBe("clean");
+    expect(readText(await upstream.call("fault", {}))).toBe("clean");
     // Empty lines are not worth counting.
     expect(upstream.health()).toMatchObject({ degraded: false, counters: { noise: 30 } });
   });
 
   test("fault 4: more than a hundred of them mark the server as degraded, and it still works", async () => {
     await using upstream = await connected(faulty("garbage", "--lines", "400"));
-    expect(textOf(await upstream.call("fault", {}))).toBe("clean");
+    expect(readText(await upstream.call("fault", {}))).toBe("clean");
     expect(upstream.health()).toMatchObject({ degraded: true, counters: { noise: 300 } });
-    expect(textOf(await upstream.call("echo", { text: "on" }))).toBe("on");
+    expect(readText(await upstream.call("echo", { text: "on" }))).toBe("on");
   });
 
   test("fault 4: a banner before the handshake does no harm", async () => {
     await using upstream = await connected(faulty("banner"));
-    expect(textOf(await upstream.call("echo", { text: "on" }))).toBe("on");
+    expect(readText(await upstream.call("echo", { text: "on" }))).toBe("on");
   });
 
   test("fault 5: an answer that is not UTF-8 fails its call, and the connection is kept", async () => {
@@ -53,9 +53,9 @@ describe("what a process writes", () => {
     await using upstream = await connected(faulty("partial"));
     const call = upstream.call("fault", {}, { timeoutMs: 300 });
     await expect(call).rejects.toMatchObject({ code: "TIMEOUT" });
-    // What comes next on the same line is lost with it; then the connection is as good as before.
+    // The rest of the line is lost with it; then the connection works as before.
     await upstream.call("echo", { text: "lost" }, { timeoutMs: 300 }).catch(() => {});
-    expect(textOf(await upstream.call("echo", { text: "found" }))).toBe("found");
+    expect(readText(await upstream.call("echo", { text: "found" }))).toBe("found");
   });
 
   test("fault 7: an answer that comes byte by byte is ended by the total time, not the silence between", async () => {
@@ -92,7 +92,7 @@ describe("what a process writes", () => {
     const limits = { maxBytes: 3_000_000, maxDepth: 64 };
     await using upstream = await connected(faulty("big"), { limits });
     const result = await upstream.call("fault", { size: 2_000_000, idFirst: true });
-    expect(textOf(result)).toHaveLength('"id":98,'.length + 2_000_000);
+    expect(readText(result)).toHaveLength('"id":98,'.length + 2_000_000);
     await expect(upstream.call("fault", { size: 3_000_000 })).rejects.toMatchObject({
       code: "RESPONSE_TOO_LARGE",
     });
@@ -111,24 +111,24 @@ describe("what a process writes", () => {
 
   test("fault 11: of two answers to one request the first counts", async () => {
     await using upstream = await connected(faulty("dup"));
-    expect(textOf(await upstream.call("fault", {}))).toBe("first");
-    expect(textOf(await upstream.call("echo", { text: "mine" }))).toBe("mine");
+    expect(readText(await upstream.call("fault", {}))).toBe("first");
+    expect(readText(await upstream.call("echo", { text: "mine" }))).toBe("mine");
     expect(upstream.health().counters.unmatched).toBe(1);
   });
 
-  test("fault 12: an answer with a wrong id reaches nobody, not even if it is the right one as a string", async () => {
+  test("fault 12: an answer with a wrong id reaches no caller, not even if it is the right one as a string", async () => {
     await using upstream = await connected(faulty("wrongid"));
     const other = bystander(upstream);
-    expect(textOf(await upstream.call("fault", {}))).toBe("right");
+    expect(readText(await upstream.call("fault", {}))).toBe("right");
     expect(upstream.health().counters.unmatched).toBe(8);
     await other.survives();
   });
 
-  test("an answer that comes after its call was given up reaches nobody", async () => {
+  test("an answer after the cancellation of its call reaches no caller", async () => {
     await using upstream = await connected(faulty("late"));
     await expect(upstream.call("fault", {}, { timeoutMs: 20 })).rejects.toMatchObject({ code: "TIMEOUT" });
     await until(() => upstream.health().counters.unmatched === 1);
-    expect(textOf(await upstream.call("echo", { text: "mine" }))).toBe("mine");
+    expect(readText(await upstream.call("echo", { text: "mine" }))).toBe("mine");
   });
 
   test("fault 14: a flood on the error output is drained, and calls are answered meanwhile", async () => {
@@ -149,7 +149,7 @@ describe("what a process writes", () => {
 
   test("an answer in a list of messages is understood", async () => {
     await using upstream = await connected(faulty("batch"));
-    expect(textOf(await upstream.call("fault", {}))).toBe("batched");
+    expect(readText(await upstream.call("fault", {}))).toBe("batched");
   });
 
   const malformed: [unknown, object][] = [
@@ -166,7 +166,7 @@ describe("what a process writes", () => {
     await expect(upstream.call("fault", { answer }, { timeoutMs: 5_000 })).rejects.toMatchObject(error);
   });
 
-  test("an answer with keys nobody knows is taken all the same", async () => {
+  test("an answer with unknown keys is taken all the same", async () => {
     await using upstream = await connected(faulty("malformed"));
     const answer = { result: { content: [] }, extra: 1, error: null };
     await expect(upstream.call("fault", { answer }, { timeoutMs: 5_000 })).resolves.toEqual({ content: [] });

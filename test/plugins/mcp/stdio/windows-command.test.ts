@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { windowsCommand } from "../../../../plugins/mcp/stdio/windows-command.ts";
+import { resolveWindowsCommand } from "../../../../plugins/mcp/stdio/windows-command.ts";
 
 const env = {
   Path: 'C:\\tools;"C:\\Program Files\\nodejs"',
@@ -9,7 +9,7 @@ const env = {
 };
 const files = new Set(["C:\\Program Files\\nodejs\\npx.CMD", "C:\\tools\\uvx.EXE", "C:\\own\\run.bat"]);
 const find = (command: string, args: string[] = []) =>
-  windowsCommand(command, args, env, (path) => files.has(path));
+  resolveWindowsCommand(command, args, env, (path) => files.has(path));
 
 describe("a command on Windows", () => {
   test("that is a program is started as it is", () => {
@@ -40,8 +40,8 @@ describe("a command on Windows", () => {
   });
 
   test("cannot be made to run another one by its arguments", () => {
-    const dangerous = ['" & calc & "', "a|b", "%COMSPEC%", "^&whoami", "!x!", "(a)", "x\\", 'y"', "a b", ""];
-    const [, , , , line = ""] = find("npx", dangerous).args;
+    const hostile = ['" & calc & "', "a|b", "%COMSPEC%", "^&whoami", "!x!", "(a)", "x\\", 'y"', "a b", ""];
+    const [, , , , line = ""] = find("npx", hostile).args;
     expect(line).toBe(
       '""C:\\Program Files\\nodejs\\npx.CMD" """ & calc & """ "a|b" "%%cd:~,%COMSPEC%%cd:~,%" "^&whoami" "!x!" "(a)" "x\\\\" "y""" "a b" """',
     );

@@ -1,4 +1,4 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: variables are texts here until a server is connected
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: variables stay strings until a server is connected
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test, vi } from "vitest";
@@ -51,7 +51,7 @@ const remote = wire("com.acme/mcp", {
   ],
 });
 
-async function open(entries: readonly Wire[]): Promise<{
+async function openRegistry(entries: readonly Wire[]): Promise<{
   registry: TestRegistry;
   run(...args: string[]): Promise<Finished>;
 }> {
@@ -64,7 +64,7 @@ const written = async (): Promise<unknown> => JSON.parse(await readFile(config()
 
 describe("registry search", () => {
   test("asks the registries where there is no copy, for each word too, and ranks what it finds", async () => {
-    const { registry, run } = await open(catalogue);
+    const { registry, run } = await openRegistry(catalogue);
     const { code, stdout, stderr } = await run("search", "postgres schemas", "--limit", "3");
     expect(stdout).toContain('Search results for "postgres schemas"');
     expect(stdout).toContain("1. io.github.elephant-sql/postgres-mcp 1.0.0\n   Run read-only SQL queries");
@@ -78,7 +78,7 @@ describe("registry search", () => {
   });
 
   test("uses the copy of a sync, without asking anyone, and finds what no name holds", async () => {
-    const { registry, run } = await open(catalogue);
+    const { registry, run } = await openRegistry(catalogue);
     expect((await run("sync")).stdout).toBe(`✓ ${registry.url}: 42 servers (42 new, 0 changed)\n`);
     await registry.close();
     const { code, stdout, stderr } = await run("search", "weather forecast");
@@ -90,7 +90,7 @@ describe("registry search", () => {
   });
 
   test("prints JSON, with what is deprecated marked and what is deleted left out", async () => {
-    const { registry, run } = await open([
+    const { registry, run } = await openRegistry([
       weather,
       wire("com.b/weather", {}, { status: "deprecated", statusMessage: "Use another." }),
       wire("com.c/weather", {}, { status: "deleted" }),
@@ -114,12 +114,12 @@ describe("registry search", () => {
   });
 
   test("ends with 2 where nothing fits", async () => {
-    const { run } = await open(catalogue);
+    const { run } = await openRegistry(catalogue);
     const { code, stdout } = await run("search", "xyzzy");
     expect({ code, stdout }).toEqual({ code: 2, stdout: 'No server fits "xyzzy".\n' });
   });
 
-  test("goes on without a registry that fails, and says so", async () => {
+  test("goes on without a registry that fails, and reports it", async () => {
     const [broken, good] = [await startRegistry(), await startRegistry([weather])];
     broken.faults.push(status(500));
     const args = ["registry", "search", "weather", "--registry", `${broken.url},${good.url}`];
@@ -153,7 +153,7 @@ describe("registry search", () => {
 
 describe("registry show", () => {
   test("tells what a server is, how it would be started, and what it wants to know", async () => {
-    const { registry, run } = await open([
+    const { registry, run } = await openRegistry([
       weather,
       wire("io.github.ann/weather", { version: "0.9.0" }, { isLatest: false, status: "deprecated" }),
     ]);
@@ -180,17 +180,17 @@ Add it as "weather": toolpipe registry add io.github.ann/weather
   });
 
   test("as JSON too", async () => {
-    const { run } = await open([remote]);
-    const shown = JSON.parse((await run("show", "com.acme/mcp", "--json")).stdout);
-    expect(shown).toMatchObject({
+    const { run } = await openRegistry([remote]);
+    const entry = JSON.parse((await run("show", "com.acme/mcp", "--json")).stdout);
+    expect(entry).toMatchObject({
       name: "com.acme/mcp",
       status: "active",
       ways: [{ way: "remote", definition: { headers: { Authorization: "${ACME_AUTHORIZATION}" } } }],
     });
   });
 
-  test("uses the copy where the registry cannot be asked, and says so", async () => {
-    const { registry, run } = await open([weather]);
+  test("uses the copy if the registry cannot be asked, and reports it", async () => {
+    const { registry, run } = await openRegistry([weather]);
     await run("sync");
     await registry.close();
     const { code, stdout, stderr } = await run("show", "io.github.ann/weather");
@@ -201,7 +201,7 @@ Add it as "weather": toolpipe registry add io.github.ann/weather
   });
 
   test("ends with 2 for a server or version that is not there", async () => {
-    const { run } = await open([weather]);
+    const { run } = await openRegistry([weather]);
     expect(await run("show", "io.github.ann/none")).toMatchObject({ code: 2, stdout: "" });
     const { code, stderr } = await run("show", "io.github.ann/weather", "--version", "7");
     expect(stderr).toContain('There is no server "io.github.ann/weather" in version 7 in http://127.0.0.1');
@@ -211,7 +211,7 @@ Add it as "weather": toolpipe registry add io.github.ann/weather
 
 describe("registry add", () => {
   test("only shows what it would write, unless it is told to", async () => {
-    const { run } = await open([weather]);
+    const { run } = await openRegistry([weather]);
     const { code, stdout } = await run("add", "io.github.ann/weather");
     expect(stdout).toContain("Runs: npx -y @ann/weather@1.2.3");
     expect(stdout).toContain("Published at: https://packages.example.com");
@@ -221,10 +221,10 @@ describe("registry add", () => {
     await expect(stat(config())).rejects.toThrow("ENOENT");
   });
 
-  test("writes to the person's own config, says what is next, and can be taken back", async () => {
+  test("writes to the user's own config, names the next steps, and can be taken back", async () => {
     const before = '{\n  // mine\n  "mcpServers": { "old": { "command": "old" } },\n}\n';
     await write(here.state, { "toolpipe.config.json": before });
-    const { run } = await open([weather]);
+    const { run } = await openRegistry([weather]);
     const { code, stdout } = await run("add", "io.github.ann/weather", "--yes");
     expect(stdout).toContain('✓ Added io.github.ann/weather 1.0.0 as "weather" to ');
     expect(stdout).toContain("WEATHER_KEY (variable, required, secret): The key[2J of the service");
@@ -233,14 +233,14 @@ describe("registry add", () => {
     const text = await readFile(config(), "utf8");
     expect(text).toContain("// mine");
     expect(text).toContain('"old"');
-    const { stdout: shown } = await runMain(["config", "show", "--json", "--config", config()]);
-    expect(JSON.parse(shown).servers.configured).toBe(2);
-    expect((await runMain(["init", "--undo"])).stdout).toContain("is as it was");
+    const printed = await runMain(["config", "show", "--json", "--config", config()]);
+    expect(JSON.parse(printed.stdout).servers.configured).toBe(2);
+    expect((await runMain(["init", "--undo"])).stdout).toContain("is restored");
     expect(await readFile(config(), "utf8")).toBe(before);
   });
 
-  test("makes the config where there is none, readable for nobody else", async () => {
-    const { run } = await open([remote]);
+  test("creates the config if there is none, readable by the user only", async () => {
+    const { run } = await openRegistry([remote]);
     await run("add", "com.acme/mcp", "--yes", "--as", "shop", "--header", "X-Shop: eu");
     expect(await written()).toEqual({
       mcpServers: {
@@ -256,7 +256,7 @@ describe("registry add", () => {
   });
 
   test("writes no secret, wherever it is looked for", async () => {
-    const { run } = await open([weather]);
+    const { run } = await openRegistry([weather]);
     const secret = "sk-live-0123456789abcdef";
     const { stdout, stderr } = await run(
       ...["add", "io.github.ann/weather", "--yes", "--env", `WEATHER_KEY=${secret}`, "--env=UNITS=imperial"],
@@ -273,7 +273,7 @@ describe("registry add", () => {
   });
 
   test("prints JSON, with what has to be set", async () => {
-    const { run } = await open([weather]);
+    const { run } = await openRegistry([weather]);
     const file = join(here.project, "mine.json");
     const { stdout } = await run("add", "io.github.ann/weather", "--json", "--yes", "--config", file);
     expect(JSON.parse(stdout)).toMatchObject({
@@ -287,7 +287,7 @@ describe("registry add", () => {
   });
 
   test("takes an exact version, and never the latest of a package", async () => {
-    const { run } = await open([
+    const { run } = await openRegistry([
       weather,
       wire("io.github.ann/weather", { version: "0.9.0", ...npm({ version: "0.9.1" }) }, { isLatest: false }),
       wire("io.github.ann/loose", npm({ version: "latest" })),
@@ -300,7 +300,7 @@ describe("registry add", () => {
   });
 
   test("refuses what was deleted, warns of what is deprecated, and overwrites nothing", async () => {
-    const { run } = await open([
+    const { run } = await openRegistry([
       wire("com.a/gone", npm(), { status: "deleted", statusMessage: "It stole keys." }),
       wire("com.a/old", npm(), { status: "deprecated", statusMessage: "Use new." }),
     ]);
@@ -318,7 +318,7 @@ describe("registry add", () => {
 
 describe("registry sync", () => {
   test("asks only for what has changed the second time, and reports it as JSON", async () => {
-    const { registry, run } = await open([weather]);
+    const { registry, run } = await openRegistry([weather]);
     await run("sync");
     registry.entries.push(wire("com.a/new", {}, { updatedAt: "2026-02-01T00:00:00Z" }));
     const { code, stdout } = await run("sync", "--json");
@@ -330,7 +330,7 @@ describe("registry sync", () => {
   });
 
   test.skipIf(!hasRedis)("shares the copy with gateways that share a Redis (needs Redis)", async () => {
-    const { registry, run } = await open([weather]);
+    const { registry, run } = await openRegistry([weather]);
     const redis = await startRedis();
     const config = join(here.home, "shared.json");
     await write(here.home, { "shared.json": JSON.stringify({ state: redis.url, mcpServers: {} }) });
@@ -347,7 +347,7 @@ describe("registry sync", () => {
   });
 
   test("does not look for a Redis where a config has none", async () => {
-    const { run } = await open([weather]);
+    const { run } = await openRegistry([weather]);
     await write(here.home, { "alone.json": JSON.stringify({ mcpServers: {} }) });
     const { code, stderr } = await run("sync", "--config", join(here.home, "alone.json"));
     expect(code).toBe(1);
@@ -355,7 +355,7 @@ describe("registry sync", () => {
   });
 
   test("ends with 3 where a registry fails", async () => {
-    const { registry, run } = await open([weather]);
+    const { registry, run } = await openRegistry([weather]);
     registry.faults.push(status(500));
     const { code, stdout, stderr } = await run("sync");
     expect(stderr).toContain(`✗ The registry ${registry.url} cannot be used.`);

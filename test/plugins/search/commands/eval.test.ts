@@ -85,7 +85,7 @@ test("several rankers make one table, each once and in the order they were given
   expect(rows[3]).toContain("50.0");
 });
 
-test("what nothing fits is judged apart: by whether nothing is found", async () => {
+test("queries without an answer are judged separately: by whether nothing is found", async () => {
   const files = {
     "queries.jsonl": lines([
       { query: "send a letter", relevant: ["mail/send"] },
@@ -127,7 +127,7 @@ describe("the option --run", () => {
     );
   });
 
-  test("says so where the file cannot be written", async () => {
+  test("fails if the file cannot be written", async () => {
     const folder = await place();
     const { code, stderr } = await evaluate(
       folder,
@@ -154,16 +154,16 @@ describe("a broken file is named with its line:", () => {
     [
       "tools.jsonl",
       lines([...tools, tools[0] ?? {}]),
-      'tools.jsonl:4: "mail/send" is there already, in line 1.',
+      'tools.jsonl:4: "mail/send" is listed already, in line 1.',
     ],
     [
       "tools.jsonl",
       '{"id":"","server":"b","name":"c"}',
-      "tools.jsonl:1: id: expected a text that is not empty",
+      "tools.jsonl:1: id: expected a string that is not empty",
     ],
     ["tools.jsonl", "[]", "tools.jsonl:1: name: expected a value, found nothing."],
     ["tools.jsonl", "5", "tools.jsonl:1: the line: expected Object, found 5."],
-    ["tools.jsonl", "\n\n", "tools.jsonl: there is nothing in it."],
+    ["tools.jsonl", "\n\n", "tools.jsonl: the file is empty."],
     ["queries.jsonl", '{"query":"a","relevant":["b"]}', 'queries.jsonl:1: there is no tool "b".'],
     ["queries.jsonl", '\n{"query":5,"relevant":[]}', "queries.jsonl:2: query: expected string, found 5."],
     [

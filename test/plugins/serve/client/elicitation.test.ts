@@ -15,11 +15,11 @@ import { memoryStore } from "../../../../plugins/lib/memory-store.ts";
 import { type ClientLimits, serveStdio } from "../../../../plugins/serve/mod.ts";
 import { state } from "../../../../plugins/state/mod.ts";
 import { timeout } from "../../../../plugins/timeout.ts";
-import { served } from "../_http.ts";
+import { serveGateway } from "../_http.ts";
 
 interface Bank {
   readonly preset: Preset;
-  /** What really happened. */
+  /** The side effects. */
   readonly effects: JsonObject[];
   /** Makes the tool another one. */
   change(): Promise<void>;
@@ -60,7 +60,7 @@ function bank(options: GuardOptions = {}): Bank {
   return { preset, effects, change: () => change() };
 }
 
-/** What a person says to a question. */
+/** The answer of the user to a question. */
 type Person = (params: JsonObject) => JsonObject | Promise<JsonObject>;
 
 /** Connects a client to a server whose other end is at two streams, as a process has them. */
@@ -103,7 +103,7 @@ const legacy: Connect = async (preset, over, person, clientLimits = {}) => {
   const transport =
     over === "stdio"
       ? await streams(preset, clientLimits)
-      : (new LegacyHttp(new URL((await served({ preset }, { clientLimits })).url)) as Transport);
+      : (new LegacyHttp(new URL((await serveGateway({ preset }, { clientLimits })).url)) as Transport);
   await client.connect(transport);
   onTestFinished(() => client.close());
   return async (amount) =>
@@ -123,7 +123,7 @@ const modern =
     const transport =
       over === "stdio"
         ? await streams(preset, clientLimits)
-        : new ModernHttp(new URL((await served({ preset }, { clientLimits })).url));
+        : new ModernHttp(new URL((await serveGateway({ preset }, { clientLimits })).url));
     await client.connect(transport as never);
     onTestFinished(() => client.close());
     expect(client.getProtocolEra()).toBe(mode === "legacy" ? "legacy" : "modern");
@@ -192,7 +192,7 @@ describe.each(
     expect(effects).toEqual([]);
   });
 
-  test("that cannot ask anybody gets a refusal with a token, as before", async () => {
+  test("that cannot ask gets a refusal with a token", async () => {
     const { preset, effects } = bank();
     const remove = await connect(preset, over, undefined);
     expect(await remove(1)).toMatchObject({ isError: true });
@@ -203,7 +203,7 @@ describe.each(
 describe.each([
   ["the legacy protocol", modern("legacy")],
   ["the modern protocol", modern({ pin: "2026-07-28" })],
-])("nobody who answers, in %s", (_protocol, connect) => {
+])("a client that does not answer, in %s", (_protocol, connect) => {
   test.each(["stdio", "HTTP"] as const)("lets the call end without anything done, over %s", async (over) => {
     const { preset, effects } = bank();
     let release: () => void = () => {};

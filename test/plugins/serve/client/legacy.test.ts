@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { type JsonObject, textResult } from "../../../../core/mod.ts";
-import { asker, codesOf, form } from "../_asker.ts";
-import { allOf, ask, messagesOf, send, served, until } from "../_http.ts";
+import { asker, form, listCodes } from "../_asker.ts";
+import { ask, readMessages, send, serveGateway, streamMessages, until } from "../_http.ts";
 import { connectStdio, type StdioClient } from "../_stdio.ts";
 
 const all = { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} };
@@ -38,7 +38,7 @@ describe("a legacy client over standard input and output", () => {
     expect(tool.client()?.can("elicitation")).toBe(false);
   });
 
-  test("is asked several things at once, and its answers are matched in any order", async () => {
+  test("is asked several questions at once, and its answers are matched in any order", async () => {
     const tool = asker((client) =>
       Promise.all([
         client.ask("roots/list", {}),
@@ -128,12 +128,12 @@ describe("a legacy client over standard input and output", () => {
     expect(tool.heard).toMatchObject([{ code: "CLIENT_FAILED", data }]);
   });
 
-  test("that does not answer is told that the question is taken back, and the call fails", async () => {
+  test("that does not answer is told that the question is cancelled, and the call fails", async () => {
     const tool = asker();
     const client = await connectStdio({ preset: tool.preset }, { clientLimits: { answerMs: 30 } });
     await begin(client, all);
     expect(JSON.stringify(await client.request("tools/call", call))).toContain("TOOL_EXECUTION_TIMEOUT");
-    expect(codesOf(tool)).toEqual(["CLIENT_SILENT"]);
+    expect(listCodes(tool)).toEqual(["CLIENT_SILENT"]);
     const { id } = await client.find(isQuestion);
     const taken = await client.find(({ method }) => method === "notifications/cancelled");
     expect(taken).toMatchObject({ params: { requestId: id } });
@@ -147,13 +147,13 @@ describe("a legacy client over standard input and output", () => {
     const { id } = await client.find(isQuestion);
     client.notify("notifications/cancelled", { requestId: "mine" });
     await until(() => tool.heard.length === 1);
-    expect(codesOf(tool)).toEqual(["CANCELLED"]);
+    expect(listCodes(tool)).toEqual(["CANCELLED"]);
     await client.find((message) => message["method"] === "notifications/cancelled");
     client.answer(id, { result: accepted });
     expect((await client.request("ping"))["result"]).toEqual({});
   });
 
-  test("that goes away leaves nobody waiting", async () => {
+  test("that goes away leaves no question pending", async () => {
     const tool = asker();
     const client = await connectStdio({ preset: tool.preset });
     await begin(client, all);
@@ -161,7 +161,7 @@ describe("a legacy client over standard input and output", () => {
     await client.find(isQuestion);
     client.end();
     await until(() => tool.heard.length === 1);
-    expect(codesOf(tool)).toEqual(["CLIENT_LEFT"]);
+    expect(listCodes(tool)).toEqual(["CLIENT_LEFT"]);
   });
 
   test("is not asked without end by one call", async () => {
@@ -169,7 +169,7 @@ describe("a legacy client over standard input and output", () => {
     const client = await connectStdio({ preset: tool.preset }, { clientLimits: { questions: 2 } });
     await begin(client, all);
     expect((await client.request("tools/call", call))["result"]).toMatchObject({ isError: true });
-    expect(codesOf(tool)).toEqual(["QUESTIONS_FULL"]);
+    expect(listCodes(tool)).toEqual(["QUESTIONS_FULL"]);
   });
 });
 
@@ -179,31 +179,31 @@ describe("a legacy client over HTTP", () => {
     await response.body?.cancel();
     return { "mcp-session-id": String(response.headers.get("mcp-session-id")) };
   }
-  const answerTo = (id: unknown): object => ({ jsonrpc: "2.0", id, result: accepted });
+  const createAnswer = (id: unknown): object => ({ jsonrpc: "2.0", id, result: accepted });
 
   test("is asked on the stream of its request, and answers by another", async () => {
-    const { url } = await served({ preset: asker().preset });
+    const { url } = await serveGateway({ preset: asker().preset });
     const headers = await session(url);
-    const stream = messagesOf(await ask(url, "tools/call", call, { headers }));
+    const stream = streamMessages(await ask(url, "tools/call", call, { headers }));
     const { value: question } = await stream.next();
     expect(question).toMatchObject({ method: "elicitation/create", params: form });
-    expect((await send(url, answerTo(question?.["id"]), { headers })).status).toBe(202);
+    expect((await send(url, createAnswer(question?.["id"]), { headers })).status).toBe(202);
     expect((await stream.next()).value).toMatchObject({
       id: 1,
       result: textResult(JSON.stringify(accepted)),
     });
   });
 
-  test("is answered for by nobody else", async () => {
+  test("accepts answers from no other session", async () => {
     const tool = asker();
-    const { url } = await served({ preset: tool.preset });
+    const { url } = await serveGateway({ preset: tool.preset });
     const headers = await session(url);
-    const stream = messagesOf(await ask(url, "tools/call", call, { headers }));
+    const stream = streamMessages(await ask(url, "tools/call", call, { headers }));
     const { value: question } = await stream.next();
     for (const others of [await session(url), { "mcp-session-id": "made-up" }, {}]) {
-      await send(url, answerTo(question?.["id"]), { headers: others });
+      await send(url, createAnswer(question?.["id"]), { headers: others });
     }
-    await send(url, answerTo("made-up"), { headers });
+    await send(url, createAnswer("made-up"), { headers });
     expect(tool.heard).toEqual([]);
     const refused = { jsonrpc: "2.0", id: question?.["id"], result: { action: "decline" } };
     await send(url, refused, { headers });
@@ -214,29 +214,29 @@ describe("a legacy client over HTTP", () => {
 
   test.each([
     ["has no session", async () => ({})],
-    ["has one that nobody knows", async () => ({ "mcp-session-id": "made-up" })],
+    ["has an unknown one", async () => ({ "mcp-session-id": "made-up" })],
     ["takes no streams", async (url: string) => ({ ...(await session(url)), accept: "application/json" })],
   ])("that %s cannot be asked", async (_which, headersFor) => {
     const tool = asker();
-    const { url } = await served({ preset: tool.preset });
+    const { url } = await serveGateway({ preset: tool.preset });
     const headers = (await headersFor(url)) as Record<string, string>;
-    const [answer] = await allOf(await ask(url, "tools/call", call, { headers }));
-    const isNobody = tool.client() === undefined;
-    expect(answer?.["result"]).toMatchObject(isNobody ? textResult("nobody") : { isError: true });
-    if (!isNobody) expect(codesOf(tool)).toEqual(["CLIENT_CANNOT"]);
+    const [answer] = await readMessages(await ask(url, "tools/call", call, { headers }));
+    const hasNoClient = tool.client() === undefined;
+    expect(answer?.["result"]).toMatchObject(hasNoClient ? textResult("no client") : { isError: true });
+    if (!hasNoClient) expect(listCodes(tool)).toEqual(["CLIENT_CANNOT"]);
   });
 
-  test("that goes away leaves nobody waiting, even where the call goes on", async () => {
+  test("that goes away leaves no question pending, even where the call goes on", async () => {
     const tool = asker();
-    const { url } = await served({ preset: tool.preset });
+    const { url } = await serveGateway({ preset: tool.preset });
     const abort = new AbortController();
     const response = await ask(url, "tools/call", call, {
       headers: await session(url),
       signal: abort.signal,
     });
-    await messagesOf(response).next();
+    await streamMessages(response).next();
     abort.abort();
     await until(() => tool.heard.length === 1);
-    expect(["CLIENT_LEFT", "CANCELLED"]).toContain(codesOf(tool)[0]);
+    expect(["CLIENT_LEFT", "CANCELLED"]).toContain(listCodes(tool)[0]);
   });
 });

@@ -12,8 +12,8 @@ import { memorySink } from "../../../../plugins/audit/mod.ts";
 import { createMcpServer, createView, servePlugin } from "../../../../plugins/serve/mod.ts";
 import { timeout } from "../../../../plugins/timeout.ts";
 import { anygpt } from "../../../../presets/anygpt/mod.ts";
-import { type Asker, asker, codesOf, form } from "../_asker.ts";
-import { answerOf, askModern, modernMeta, served, until } from "../_http.ts";
+import { type Asker, asker, form, listCodes } from "../_asker.ts";
+import { askModern, modernMeta, readAnswer, serveGateway, until } from "../_http.ts";
 import { connectStdio, type StdioClient } from "../_stdio.ts";
 
 const capabilities = { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} };
@@ -33,7 +33,7 @@ async function asked(client: StdioClient, params: object = call): Promise<Questi
   return result as Questions;
 }
 
-/** The same request once more, with an answer to all that was asked. */
+/** Repeats a request with an answer to every question. */
 function retry({ inputRequests, requestState }: Questions, answer: object = accepted): JsonObject {
   const inputResponses = Object.fromEntries(Object.keys(inputRequests).map((key) => [key, answer]));
   return { ...call, inputResponses, requestState };
@@ -62,9 +62,9 @@ describe("a call that asks a modern client", () => {
   });
 
   test("asks over HTTP, where each request comes by itself", async () => {
-    const { url } = await served({ preset: asker().preset });
-    const first = (await answerOf(askModern(url, "tools/call", call)))["result"] as Questions;
-    const { result } = await answerOf(askModern(url, "tools/call", retry(first)));
+    const { url } = await serveGateway({ preset: asker().preset });
+    const first = (await readAnswer(askModern(url, "tools/call", call)))["result"] as Questions;
+    const { result } = await readAnswer(askModern(url, "tools/call", retry(first)));
     expect(result).toMatchObject(textResult(JSON.stringify(accepted)));
   });
 
@@ -124,7 +124,7 @@ describe("a call that asks a modern client", () => {
     );
   });
 
-  test("asks one thing after another", async () => {
+  test("asks one question after another", async () => {
     const tool = asker(async (client) => [
       await client.ask("elicitation/create", form),
       await client.ask("elicitation/create", { mode: "url", url: "https://a.example", elicitationId: "x" }),
@@ -138,16 +138,16 @@ describe("a call that asks a modern client", () => {
     ]);
     expect(second.requestState).not.toBe(first.requestState);
     await client.request("tools/call", retry(second));
-    expect(codesOf(tool)).toEqual(["answered"]);
+    expect(listCodes(tool)).toEqual(["answered"]);
   });
 
-  test("is found by nobody who makes another request, or the same for somebody else", async () => {
+  test("is not found by another request, or by that of another actor", async () => {
     const tool = asker();
     const view = createView();
     const gateway = await createGateway({ preset: tool.preset, plugins: [servePlugin(view)] });
     view.show(gateway);
     const server = createMcpServer({ view });
-    const requestFor = async (actor: string, params: object): Promise<JsonObject> =>
+    const sendRequest = async (actor: string, params: object): Promise<JsonObject> =>
       new Promise((send) => {
         const connection = server.connect({
           actor: { id: actor, scopes: [] },
@@ -155,7 +155,7 @@ describe("a call that asks a modern client", () => {
         });
         connection.receive({ jsonrpc: "2.0", id: 1, method: "tools/call", params });
       });
-    const questions = (await requestFor("ada", call))["result"] as Questions;
+    const questions = (await sendRequest("ada", call))["result"] as Questions;
     const again = retry(questions);
     const others: [string, object][] = [
       ["eve", again],
@@ -163,13 +163,13 @@ describe("a call that asks a modern client", () => {
       ["ada", { ...again, name: "other" }],
     ];
     for (const [actor, params] of others) {
-      const { error } = await requestFor(actor, params);
+      const { error } = await sendRequest(actor, params);
       expect(error).toMatchObject({ code: -32602, data: { reason: "invalid_request_state" } });
       expect((error as Error).message).toMatch(/belongs to another request/);
     }
     expect(tool.heard).toEqual([]);
-    expect((await requestFor("ada", again))["result"]).toMatchObject({ resultType: "complete" });
-    expect((await requestFor("ada", again))["error"]).toMatchObject({ code: -32602 });
+    expect((await sendRequest("ada", again))["result"]).toMatchObject({ resultType: "complete" });
+    expect((await sendRequest("ada", again))["error"]).toMatchObject({ code: -32602 });
     await gateway.close();
   });
 
@@ -199,12 +199,12 @@ describe("a call that asks a modern client", () => {
     expect(tool.heard).toEqual([]);
   });
 
-  test("is cancelled when nobody comes back in time, and its state is too old then", async () => {
+  test("is cancelled when its client does not come back in time, and its state is too old then", async () => {
     const tool = asker();
     const client = await connectStdio({ preset: tool.preset }, { clientLimits: { answerMs: 20 } });
     const questions = await asked(client);
     await until(() => tool.heard.length === 1);
-    expect(codesOf(tool)).toEqual(["CLIENT_SILENT"]);
+    expect(listCodes(tool)).toEqual(["CLIENT_SILENT"]);
     const { error } = await client.request("tools/call", retry(questions));
     expect(error).toMatchObject({ code: -32602, message: expect.stringMatching(/too old/) });
   });
@@ -214,7 +214,7 @@ describe("a call that asks a modern client", () => {
     const client = await connectStdio({ preset: tool.preset }, { clientLimits: { suspended: 1 } });
     const questions = await asked(client);
     expect((await client.request("tools/call", call))["result"]).toMatchObject({ isError: true });
-    expect(codesOf(tool)).toEqual(["QUESTIONS_FULL"]);
+    expect(listCodes(tool)).toEqual(["QUESTIONS_FULL"]);
     await client.request("tools/call", retry(questions));
     await asked(client);
   });
@@ -227,41 +227,41 @@ describe("a call that asks a modern client", () => {
       if (leave === "end") client.end();
       else await client.server.close();
       await until(() => tool.heard.length === 1);
-      expect(codesOf(tool)).toEqual(["CLOSED"]);
+      expect(listCodes(tool)).toEqual(["CLOSED"]);
     }
   });
 
   test("fails by the error that the modern protocol has for it where the client cannot be asked", async () => {
-    const { url } = await served({ preset: asker().preset });
+    const { url } = await serveGateway({ preset: asker().preset });
     const response = await askModern(url, "tools/call", { ...call, _meta: modernMeta });
     expect(response.status).toBe(400);
     const required = { requiredCapabilities: { elicitation: { form: {} } } };
-    expect((await answerOf(response))["error"]).toMatchObject({ code: -32021, data: required });
+    expect((await readAnswer(response))["error"]).toMatchObject({ code: -32021, data: required });
   });
 
-  test("goes on, but can ask nobody, where its client has gone in the middle and it changes something", async () => {
-    let goOn: () => void = () => {};
+  test("goes on, but can ask no client, where its client has gone in the middle and it changes something", async () => {
+    let proceed: () => void = () => {};
     let started = 0;
     const tool = asker(async (client) => {
       started++;
       await new Promise<void>((resolve) => {
-        goOn = resolve;
+        proceed = resolve;
       });
       return client.ask("elicitation/create", form);
     }, false);
-    const { url } = await served({ preset: tool.preset });
+    const { url } = await serveGateway({ preset: tool.preset });
     const abort = new AbortController();
     const called = askModern(url, "tools/call", call, { signal: abort.signal }).catch(() => {});
     await until(() => started === 1);
     abort.abort();
     await called;
     await until(() => tool.client()?.can("elicitation") === false);
-    goOn();
+    proceed();
     await until(() => tool.heard.length === 1);
-    expect(codesOf(tool)).toEqual(["CLIENT_LEFT"]);
+    expect(listCodes(tool)).toEqual(["CLIENT_LEFT"]);
   });
 
-  test("tells its progress and its messages to whoever asks at the time", async () => {
+  test("tells its progress and its messages to the request that is open at the time", async () => {
     const tool = localTools("teller", { id: "teller" }, [
       {
         name: "greet",
@@ -289,7 +289,7 @@ describe("a call that asks a modern client", () => {
   });
 });
 
-describe("the time that a person takes", () => {
+describe("the time that a user takes", () => {
   const options = { audit: { sink: memorySink() }, cache: { enabled: false }, results: { waitMs: 400 } };
   const execute = { name: "execute_tool", arguments: { server: "asker", tool: "greet", arguments: {} } };
 
@@ -309,9 +309,9 @@ describe("the time that a person takes", () => {
   });
 
   test("is not asked for once the call is answered with a link", async () => {
-    let goOn: () => void = () => {};
+    let proceed: () => void = () => {};
     const waited = new Promise<void>((resolve) => {
-      goOn = resolve;
+      proceed = resolve;
     });
     const tool = asker(async (client) => {
       await waited;
@@ -323,9 +323,9 @@ describe("the time that a person takes", () => {
       const { result } = await client.request("tools/call", { ...execute, _meta });
       expect(JSON.stringify(result)).toContain("still running");
     }
-    goOn();
+    proceed();
     await until(() => tool.heard.length === 2);
-    expect(codesOf(tool)).toEqual(["CLIENT_LEFT", "CLIENT_LEFT"]);
+    expect(listCodes(tool)).toEqual(["CLIENT_LEFT", "CLIENT_LEFT"]);
   });
 
   test("counts again once it has answered", async () => {

@@ -11,16 +11,16 @@ import { definePlugin, type JsonObject, type MetaTool, textResult } from "../../
 import { audit, memorySink } from "../../../../plugins/audit/mod.ts";
 import { auth } from "../../../../plugins/auth/mod.ts";
 import { results } from "../../../../plugins/results/mod.ts";
-import { failureOf } from "../../../support/failure.ts";
+import { catchFailure } from "../../../support/failure.ts";
 import { asker } from "../_asker.ts";
 import {
-  answerOf,
   ask,
   askModern,
-  messagesOf,
   modernMeta,
   preset,
-  served,
+  readAnswer,
+  serveGateway,
+  streamMessages,
   until,
   waiting,
 } from "../_http.ts";
@@ -32,16 +32,16 @@ const whoami: MetaTool = {
   run: (_args, { call: { actor } }) => textResult(`${actor.id} ${actor.scopes.join()}`),
 };
 const config = { preset: preset([whoami]), plugins: [onlyPeople] };
-const textOf = (answer: JsonObject): unknown =>
+const readText = (answer: JsonObject): unknown =>
   (answer["result"] as { content: { text: string }[] } | undefined)?.content[0]?.text;
 
 describe("who has no token that counts", () => {
   test.each([
     ["no token", {}, undefined],
-    ["a token nobody knows", { authorization: "Bearer tp_eve" }, "invalid_token"],
+    ["an unknown token", { authorization: "Bearer tp_eve" }, "invalid_token"],
     ["something else", { authorization: "Basic YW5uOmE=" }, "invalid_token"],
   ])("is told where to get one: %s", async (_what, headers, error) => {
-    const { url } = await served(config);
+    const { url } = await serveGateway(config);
     for (const asking of [ask, askModern]) {
       const response = await asking(url, "tools/list", {}, { headers });
       expect(response.status).toBe(401);
@@ -56,7 +56,7 @@ describe("who has no token that counts", () => {
   });
 
   test("hears nothing that is told, and sends nothing that is read", async () => {
-    const { url } = await served(config);
+    const { url } = await serveGateway(config);
     const stream = await fetch(url, { headers: { accept: "text/event-stream" } });
     expect(stream.status).toBe(401);
     const large = await ask(url, "ping", { large: "x".repeat(12_000_000) });
@@ -65,7 +65,7 @@ describe("who has no token that counts", () => {
 
   test("finds where tokens come from without one, at both places that clients look at", async () => {
     const issuer = { issuer: "https://issuer.example", audience: "a", jwks: "https://issuer.example/jwks" };
-    const { url } = await served({ preset: preset([]), plugins: [auth({ jwt: [issuer] })] });
+    const { url } = await serveGateway({ preset: preset([]), plugins: [auth({ jwt: [issuer] })] });
     const { origin } = new URL(url);
     for (const path of ["", "/mcp"]) {
       const response = await fetch(`${origin}/.well-known/oauth-protected-resource${path}`);
@@ -79,14 +79,14 @@ describe("who has no token that counts", () => {
     expect((await fetch(`${origin}/.well-known/oauth-protected-resource/other`)).status).toBe(404);
   });
 
-  test("nobody is sent anywhere where nobody needs a token", async () => {
-    const { url } = await served({ preset: preset([whoami]) });
+  test("no client is sent anywhere if no token is needed", async () => {
+    const { url } = await serveGateway({ preset: preset([whoami]) });
     expect((await fetch(`${new URL(url).origin}/.well-known/oauth-protected-resource`)).status).toBe(404);
-    expect(textOf(await answerOf(ask(url, "tools/call", { name: "whoami" })))).toBe("local ");
+    expect(readText(await readAnswer(ask(url, "tools/call", { name: "whoami" })))).toBe("local ");
   });
 
   test("a token that lacks a scope is 403, and the challenge names the scope", async () => {
-    const { url } = await served({
+    const { url } = await serveGateway({
       preset: preset([]),
       plugins: [auth({ ...people, requiredScopes: ["of:ann"] })],
     });
@@ -100,7 +100,7 @@ describe("who has no token that counts", () => {
 
   test("while the keys of an issuer cannot be had, it is 503 and not the caller's fault", async () => {
     const jwt = [{ issuer: "https://i.example", audience: "a", jwks: "http://127.0.0.1:1/jwks" }];
-    const { url } = await served({ preset: preset([]), plugins: [auth({ jwt })] });
+    const { url } = await serveGateway({ preset: preset([]), plugins: [auth({ jwt })] });
     const response = await ask(url, "ping", {}, { headers: { authorization: "Bearer e30.e30.e30" } });
     // A token that is not even one is known to be wrong without any key.
     expect([401, 503]).toContain(response.status);
@@ -111,20 +111,20 @@ describe("who has no token that counts", () => {
     expect(checked.headers.get("retry-after")).toBe("5");
   });
 
-  test("an option that names nobody lets nobody in", async () => {
-    const { url } = await served({ preset: preset([]), plugins: [auth({ tokens: [] })] });
+  test("an option without tokens lets no caller in", async () => {
+    const { url } = await serveGateway({ preset: preset([]), plugins: [auth({ tokens: [] })] });
     expect((await ask(url, "ping", {}, by("ann"))).status).toBe(401);
   });
 
-  test("a host that is not ours is 403 before anybody is asked for a token", async () => {
-    const { url } = await served(config);
+  test("an unknown host gets 403 before the token is checked", async () => {
+    const { url } = await serveGateway(config);
     const response = await ask(url, "ping", {}, { headers: { origin: "https://evil.example" } });
     expect(response.status).toBe(403);
     expect(response.headers.get("www-authenticate")).toBe(null);
   });
 
-  test("no header but the right one lets anybody in", async () => {
-    const { url } = await served(config);
+  test("refuses a token in any other header", async () => {
+    const { url } = await serveGateway(config);
     const value = fc.stringMatching(/^[!-~]([ -~]{0,60}[!-~])?$/);
     await fc.assert(
       fc.asyncProperty(value, async (authorization) => {
@@ -138,18 +138,18 @@ describe("who has no token that counts", () => {
 describe("who has a token", () => {
   test("is known in every call, with their scopes, and in the record of it", async () => {
     const sink = memorySink();
-    const { url, gateway } = await served({ ...config, plugins: [onlyPeople, audit({ sink })] });
+    const { url, gateway } = await serveGateway({ ...config, plugins: [onlyPeople, audit({ sink })] });
     for (const asking of [ask, askModern]) {
-      const answer = await answerOf(asking(url, "tools/call", { name: "whoami" }, by("ann")));
-      expect(textOf(answer)).toBe("ann of:ann");
+      const answer = await readAnswer(asking(url, "tools/call", { name: "whoami" }, by("ann")));
+      expect(readText(answer)).toBe("ann of:ann");
     }
     await gateway.close();
     expect(new Set(sink.records.map(({ actor_id }) => actor_id))).toEqual(new Set(["ann"]));
   });
 
-  test("is known to whoever has resources and prompts", async () => {
-    const offering = definePlugin({
-      name: "offering",
+  test("is known to providers of resources and prompts", async () => {
+    const tools = definePlugin({
+      name: "tools",
       setup(gateway) {
         gateway.register("resources", "own", {
           list: ({ actor }) => [{ uri: `of:${actor.id}`, name: actor.id }],
@@ -161,12 +161,12 @@ describe("who has a token", () => {
         });
       },
     })();
-    const { url } = await served({ preset: preset([]), plugins: [onlyPeople, offering] });
+    const { url } = await serveGateway({ preset: preset([]), plugins: [onlyPeople, tools] });
     const asked = async (method: string, params: Record<string, unknown> = {}) =>
       JSON.stringify(
         [
-          await answerOf(ask(url, method, params, by("bob"))),
-          await answerOf(ask(url, method, params, by("bob"))),
+          await readAnswer(ask(url, method, params, by("bob"))),
+          await readAnswer(ask(url, method, params, by("bob"))),
         ].map(({ result }) => result),
       );
     expect(await asked("resources/list")).toContain("of:bob");
@@ -176,7 +176,7 @@ describe("who has a token", () => {
   });
 
   test("comes in with either SDK, which is told what it needs where it has none", async () => {
-    const { url } = await served(config);
+    const { url } = await serveGateway(config);
     const requestInit = by("ann");
     const legacy = new LegacyClient({ name: "legacy", version: "1" });
     await legacy.connect(new LegacyTransport(new URL(url), { requestInit }) as Transport);
@@ -190,8 +190,8 @@ describe("who has a token", () => {
     onTestFinished(() => modern.close());
     expect(modern.getProtocolEra()).toBe("modern");
     expect(await modern.callTool({ name: "whoami" })).toMatchObject(textResult("ann of:ann"));
-    const nobody = new LegacyClient({ name: "legacy", version: "1" });
-    await expect(nobody.connect(new LegacyTransport(new URL(url)) as Transport)).rejects.toThrow(
+    const stranger = new LegacyClient({ name: "legacy", version: "1" });
+    await expect(stranger.connect(new LegacyTransport(new URL(url)) as Transport)).rejects.toThrow(
       /needs a token|Unauthorized|401/,
     );
   });
@@ -206,19 +206,19 @@ describe("who has a token", () => {
         throw new GatewayError(NEEDS_AUTH, "The server wants a login.");
       },
     };
-    const { url } = await served({ preset: preset([failing]), plugins: [onlyPeople] });
+    const { url } = await serveGateway({ preset: preset([failing]), plugins: [onlyPeople] });
     for (const asking of [ask, askModern]) {
       const response = await asking(url, "tools/call", { name: "failing" }, by("ann"));
       expect(response.status).toBe(200);
       expect(response.headers.get("www-authenticate")).toBe(null);
-      expect(await answerOf(response)).toMatchObject({ result: { isError: true } });
+      expect(await readAnswer(response)).toMatchObject({ result: { isError: true } });
     }
   });
 });
 
 describe("what is of one of them", () => {
-  test("a session is nobody else's: it is not there for them", async () => {
-    const { url } = await served(config);
+  test("a session does not exist for other users", async () => {
+    const { url } = await serveGateway(config);
     const params = {
       protocolVersion: "2025-11-25",
       capabilities: {},
@@ -233,9 +233,9 @@ describe("what is of one of them", () => {
     expect(stream.status).toBe(404);
   });
 
-  test("a request is cancelled by nobody else, whatever session they name", async () => {
+  test("other users cannot cancel a request, whatever session they name", async () => {
     const seen = waiting();
-    const { url } = await served({ preset: preset([seen.tool]), plugins: [onlyPeople] });
+    const { url } = await serveGateway({ preset: preset([seen.tool]), plugins: [onlyPeople] });
     const session = { "mcp-session-id": "from-before-a-restart" };
     const cancel = (actor: string) =>
       fetch(url, {
@@ -257,52 +257,52 @@ describe("what is of one of them", () => {
     await (await running).body?.cancel();
   });
 
-  test("a question is answered by nobody else", async () => {
+  test("other users cannot answer a question", async () => {
     const tool = asker();
-    const { url } = await served({ preset: tool.preset, plugins: [onlyPeople] });
+    const { url } = await serveGateway({ preset: tool.preset, plugins: [onlyPeople] });
     const meta = {
       ...modernMeta,
       "io.modelcontextprotocol/clientCapabilities": { elicitation: { form: {} } },
     };
     const call = { name: "greet", arguments: {}, _meta: meta };
-    const { result } = await answerOf(askModern(url, "tools/call", call, by("ann")));
+    const { result } = await readAnswer(askModern(url, "tools/call", call, by("ann")));
     const { inputRequests, requestState } = result as { inputRequests: object; requestState: string };
     const answer = { action: "accept", content: { name: "Ada" } };
     const inputResponses = Object.fromEntries(Object.keys(inputRequests).map((key) => [key, answer]));
     const retry = { ...call, inputResponses, requestState };
-    expect(await answerOf(askModern(url, "tools/call", retry, by("bob")))).toMatchObject({
+    expect(await readAnswer(askModern(url, "tools/call", retry, by("bob")))).toMatchObject({
       error: { code: -32602, message: expect.stringContaining("belongs to another request") },
     });
-    expect(await answerOf(askModern(url, "tools/call", retry, by("ann")))).toMatchObject({
+    expect(await readAnswer(askModern(url, "tools/call", retry, by("ann")))).toMatchObject({
       result: textResult(JSON.stringify(answer)),
     });
   });
 
-  test("a result that is kept is read by nobody else, in whatever way they ask", async () => {
+  test("other users cannot read a kept result in any way", async () => {
     const long: MetaTool = {
       name: "long",
       inputSchema: { type: "object" },
       run: () => textResult("SECRET ".repeat(3_000)),
     };
-    const { url, gateway } = await served({
+    const { url, gateway } = await serveGateway({
       preset: preset([long]),
       plugins: [onlyPeople, results({ maxBytes: 4_000 })],
     });
-    const cut = JSON.stringify(await answerOf(ask(url, "tools/call", { name: "long" }, by("ann"))));
+    const cut = JSON.stringify(await readAnswer(ask(url, "tools/call", { name: "long" }, by("ann"))));
     const uri = String(/toolpipe:\/\/[^\s"\\]+/.exec(cut)?.[0]);
     const read = async (actor: string, asking: typeof ask) =>
-      JSON.stringify(await answerOf(asking(url, "resources/read", { uri }, by(actor))));
+      JSON.stringify(await readAnswer(asking(url, "resources/read", { uri }, by(actor))));
     expect(await read("ann", ask)).toContain("SECRET");
     for (const asking of [ask, askModern]) {
       const params = { uri };
       const headers = { ...by("bob").headers, "mcp-name": uri };
-      const answer = await answerOf(asking(url, "resources/read", params, { headers }));
+      const answer = await readAnswer(asking(url, "resources/read", params, { headers }));
       expect(answer).toMatchObject({ error: expect.anything() });
       expect(JSON.stringify(answer)).not.toContain("SECRET");
-      const list = JSON.stringify(await answerOf(asking(url, "resources/list", {}, by("bob"))));
+      const list = JSON.stringify(await readAnswer(asking(url, "resources/list", {}, by("bob"))));
       expect(list).not.toContain("toolpipe://results");
     }
-    expect(JSON.stringify(await answerOf(ask(url, "resources/list", {}, by("ann"))))).toContain(
+    expect(JSON.stringify(await readAnswer(ask(url, "resources/list", {}, by("ann"))))).toContain(
       "toolpipe://results",
     );
     const byTool = async (id: string) =>
@@ -314,9 +314,9 @@ describe("what is of one of them", () => {
   });
 });
 
-describe("a config that is read anew", () => {
+describe("a config that is read again", () => {
   test("may ask for tokens, or for others, from the next request on", async () => {
-    const server = await served({ preset: preset([whoami]) });
+    const server = await serveGateway({ preset: preset([whoami]) });
     expect((await ask(server.url, "ping")).status).toBe(200);
     await server.reload(config);
     expect((await ask(server.url, "ping")).status).toBe(401);
@@ -327,8 +327,8 @@ describe("a config that is read anew", () => {
   });
 
   test("cannot take the tokens away where others could reach it", async () => {
-    const server = await served(config, { host: "0.0.0.0" });
-    const error = await failureOf(server.reload({ preset: preset([]) }));
+    const server = await serveGateway(config, { host: "0.0.0.0" });
+    const error = await catchFailure(server.reload({ preset: preset([]) }));
     expect(error).toMatchObject({ code: "CONFIG_INVALID", message: expect.stringContaining("0.0.0.0") });
     const url = server.url.replace("0.0.0.0", "127.0.0.1");
     expect((await ask(url, "ping")).status).toBe(401);
@@ -337,9 +337,9 @@ describe("a config that is read anew", () => {
 });
 
 test("who listens is told what changes, and by name", async () => {
-  const server = await served(config);
+  const server = await serveGateway(config);
   const stream = await fetch(server.url, { headers: { accept: "text/event-stream", ...by("ann").headers } });
-  const heard = messagesOf(stream);
+  const heard = streamMessages(stream);
   await server.reload({ preset: preset([]), plugins: [onlyPeople] });
   expect((await heard.next()).value).toMatchObject({ method: "notifications/tools/list_changed" });
   await heard.return(undefined);

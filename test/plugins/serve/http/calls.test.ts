@@ -14,14 +14,14 @@ import { demo } from "../../../../plugins/demo.ts";
 import { createEndpoint } from "../../../../plugins/serve/http/endpoint.ts";
 import { createView, httpLimits, servePlugin } from "../../../../plugins/serve/mod.ts";
 import {
-  allOf,
-  answerOf,
   ask,
   askModern,
-  messagesOf,
   preset,
+  readAnswer,
+  readMessages,
   send,
-  served,
+  serveGateway,
+  streamMessages,
   until,
   waiting,
 } from "../_http.ts";
@@ -42,10 +42,10 @@ describe("a legacy client", () => {
     const config = {
       preset: definePreset({ name: "told", plugins: [], instructions: () => "Search first." }),
     };
-    const { url } = await served(config);
+    const { url } = await serveGateway(config);
     const response = await ask(url, "initialize", { protocolVersion: "2025-06-18", capabilities: {} });
     expect(response.headers.get("mcp-session-id")).toMatch(/^[\x21-\x7e]{36}$/);
-    expect((await answerOf(response))["result"]).toEqual({
+    expect((await readAnswer(response))["result"]).toEqual({
       protocolVersion: "2025-06-18",
       capabilities: { tools: { listChanged: true } },
       serverInfo: who["io.modelcontextprotocol/serverInfo"],
@@ -54,23 +54,23 @@ describe("a legacy client", () => {
   });
 
   test("gets no two sessions alike, and none where it did not ask for one", async () => {
-    const { url } = await served();
+    const { url } = await serveGateway();
     const begin = async (): Promise<unknown> => (await ask(url, "initialize")).headers.get("mcp-session-id");
     expect(await begin()).not.toEqual(await begin());
     expect((await ask(url, "tools/list")).headers.get("mcp-session-id")).toBe(null);
   });
 
   test("is served under a session from before a restart, or without one", async () => {
-    const { url } = await served();
+    const { url } = await serveGateway();
     for (const headers of [{}, { "mcp-session-id": "of-long-ago" }] as Record<string, string>[]) {
-      expect((await answerOf(ask(url, "tools/list", {}, { headers })))["result"]).toMatchObject({
+      expect((await readAnswer(ask(url, "tools/list", {}, { headers })))["result"]).toMatchObject({
         tools: [{ name: "now" }],
       });
     }
   });
 
   test("sends notices and answers, which are taken", async () => {
-    const { url } = await served();
+    const { url } = await serveGateway();
     for (const message of [
       { method: "notifications/initialized" },
       { method: "notifications/cancelled", params: { requestId: 99 } },
@@ -83,7 +83,7 @@ describe("a legacy client", () => {
   });
 
   test("sends several messages at once, and gets all answers at once", async () => {
-    const { url } = await served();
+    const { url } = await serveGateway();
     const batch = [
       { jsonrpc: "2.0", id: "a", method: "tools/call", params: { name: "now" } },
       { jsonrpc: "2.0", method: "notifications/initialized" },
@@ -100,9 +100,9 @@ describe("a legacy client", () => {
     expect((await send(url, batch.slice(1, 2))).status).toBe(202);
   });
 
-  test("cancels a call by its session, and nobody else's with the same id", async () => {
+  test("cancels a call of its session, and no call of another with an equal id", async () => {
     const wait = waiting();
-    const { url } = await served({ preset: preset([wait.tool]) });
+    const { url } = await serveGateway({ preset: preset([wait.tool]) });
     const gone = new AbortController();
     const [mine, others] = ["mine", "others"].map((session) =>
       ask(
@@ -114,24 +114,24 @@ describe("a legacy client", () => {
     );
     await until(() => wait.started === 2);
     const cancelled = { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 1 } };
-    for (const headers of [{}, { "mcp-session-id": "nobody" }, { "mcp-session-id": "mine" }] as const) {
+    for (const headers of [{}, { "mcp-session-id": "unknown" }, { "mcp-session-id": "mine" }] as const) {
       expect((await send(url, cancelled, { headers })).status).toBe(202);
     }
-    expect(await allOf(await (mine as Promise<Response>))).toEqual([]);
+    expect(await readMessages(await (mine as Promise<Response>))).toEqual([]);
     expect(wait.cancelled).toBe(1);
     gone.abort();
     await expect(others).rejects.toThrow();
   });
 
   test("hears of a changed list on the stream it opens, and of each change once", async () => {
-    const { url, gateway } = await served({ preset: definePreset({ name: "all", plugins: [] }) });
+    const { url, gateway } = await serveGateway({ preset: definePreset({ name: "all", plugins: [] }) });
     const listen = (): Promise<Response> =>
       fetch(url, { headers: { accept: "text/event-stream", "mcp-session-id": "mine" } });
     const lost = await listen();
     const response = await listen();
     expect(response.status).toBe(200);
-    expect(await allOf(lost)).toEqual([]);
-    const heard = messagesOf(response);
+    expect(await readMessages(lost)).toEqual([]);
+    const heard = streamMessages(response);
     await gateway.catalog.replace({ id: "more" }, [{ name: "extra", inputSchema: {} }]);
     expect((await heard.next()).value).toEqual({
       jsonrpc: "2.0",
@@ -150,20 +150,20 @@ describe("a legacy client", () => {
     ["the revision is unknown", { accept: "text/event-stream", "mcp-protocol-version": "1900-01-01" }, 400],
     ["the revision has none", { accept: "text/event-stream", "mcp-protocol-version": "2026-07-28" }, 405],
   ])("gets no stream where %s", async (_what, headers, status) => {
-    const { url } = await served();
+    const { url } = await serveGateway();
     expect((await fetch(url, { headers })).status).toBe(status);
   });
 });
 
 describe("a modern client", () => {
-  test("discovers the server, and every result says what it is and who made it", async () => {
+  test("discovers the server, and every result reports what it is and who made it", async () => {
     const config = {
       preset: definePreset({ name: "told", plugins: [], instructions: () => "Search first." }),
     };
-    const { url } = await served(config);
+    const { url } = await serveGateway(config);
     const response = await askModern(url, "server/discover");
     expect(response.headers.get("mcp-session-id")).toBe(null);
-    expect((await answerOf(response))["result"]).toMatchObject({
+    expect((await readAnswer(response))["result"]).toMatchObject({
       supportedVersions: ["2026-07-28"],
       capabilities: { tools: { listChanged: true } },
       instructions: "Search first.",
@@ -173,7 +173,7 @@ describe("a modern client", () => {
   });
 
   test("listens for changes of the list until it has enough", async () => {
-    const { url, gateway } = await served({ preset: definePreset({ name: "all", plugins: [] }) });
+    const { url, gateway } = await serveGateway({ preset: definePreset({ name: "all", plugins: [] }) });
     const gone = new AbortController();
     const response = await askModern(
       url,
@@ -181,7 +181,7 @@ describe("a modern client", () => {
       { notifications: { toolsListChanged: true } },
       { signal: gone.signal },
     );
-    const heard = messagesOf(response);
+    const heard = streamMessages(response);
     const _meta = { "io.modelcontextprotocol/subscriptionId": 1 };
     expect((await heard.next()).value).toMatchObject({
       method: "notifications/subscriptions/acknowledged",
@@ -212,22 +212,25 @@ describe.each(protocols)("a call in the %s protocol", (protocol, asking) => {
   };
 
   test("passes a result on as it is, whatever is in it", async () => {
-    const { url } = await served({ preset: preset([tool("odd", () => odd)]) });
-    const { result } = await answerOf(asking(url, "tools/call", { name: "odd" }));
+    const { url } = await serveGateway({ preset: preset([tool("odd", () => odd)]) });
+    const { result } = await readAnswer(asking(url, "tools/call", { name: "odd" }));
     const more =
       protocol === "modern" ? { resultType: "complete", _meta: { ...(odd._meta as object), ...who } } : {};
     expect(result).toEqual({ ...odd, ...more });
   });
 
   test("is answered with JSON where nothing comes before the answer", async () => {
-    const { url } = await served();
+    const { url } = await serveGateway();
     const response = await asking(url, "tools/call", { name: "now" });
     expect(response.headers.get("content-type")).toBe("application/json");
-    expect((await answerOf(response))["result"]).toMatchObject(textResult("done"));
+    expect((await readAnswer(response))["result"]).toMatchObject(textResult("done"));
   });
 
   test("streams its progress, under the token of the client and before the answer", async () => {
-    const { url } = await served({ preset: definePreset({ name: "all", plugins: [] }), plugins: [demo()] });
+    const { url } = await serveGateway({
+      preset: definePreset({ name: "all", plugins: [] }),
+      plugins: [demo()],
+    });
     const response = await asking(url, "tools/call", {
       name: "countdown",
       arguments: { from: 3 },
@@ -235,7 +238,7 @@ describe.each(protocols)("a call in the %s protocol", (protocol, asking) => {
     });
     expect(response.headers.get("content-type")).toBe("text/event-stream");
     expect(response.headers.get("x-accel-buffering")).toBe("no");
-    const messages = await allOf(response);
+    const messages = await readMessages(response);
     expect(messages.slice(0, 3).map((message) => message["params"])).toEqual([
       { progressToken: "mine", progress: 1, total: 3, message: "2" },
       { progressToken: "mine", progress: 2, total: 3, message: "1" },
@@ -246,7 +249,10 @@ describe.each(protocols)("a call in the %s protocol", (protocol, asking) => {
   });
 
   test("is answered with JSON alone where the client takes no stream, and as a stream where it takes nothing else", async () => {
-    const { url } = await served({ preset: definePreset({ name: "all", plugins: [] }), plugins: [demo()] });
+    const { url } = await serveGateway({
+      preset: definePreset({ name: "all", plugins: [] }),
+      plugins: [demo()],
+    });
     const params = { name: "countdown", arguments: { from: 2 }, _meta: { progressToken: 1 } };
     for (const [accept, type] of [
       ["application/json", "application/json"],
@@ -255,14 +261,14 @@ describe.each(protocols)("a call in the %s protocol", (protocol, asking) => {
     ] as const) {
       const response = await asking(url, "tools/call", params, { headers: { accept } });
       expect(response.headers.get("content-type")).toBe(type);
-      expect((await allOf(response)).at(-1)).toMatchObject({ id: 1, result: textResult("Liftoff!") });
+      expect((await readMessages(response)).at(-1)).toMatchObject({ id: 1, result: textResult("Liftoff!") });
     }
   });
 
-  test("that takes long becomes a stream, so that nobody gives up on it", async () => {
+  test("that takes long becomes a stream, so that no client gives up on it", async () => {
     let answer: (result: ToolResult) => void = () => {};
     const slow = tool("slow", () => new Promise<ToolResult>((resolve) => (answer = resolve)));
-    const { url } = await served({ preset: preset([slow]) }, { limits: { keepAliveMs: 20 } });
+    const { url } = await serveGateway({ preset: preset([slow]) }, { limits: { keepAliveMs: 20 } });
     const response = await asking(url, "tools/call", { name: "slow" });
     expect(response.headers.get("content-type")).toBe("text/event-stream");
     const reader = (response.body as ReadableStream<Uint8Array>).getReader();
@@ -280,13 +286,15 @@ describe.each(protocols)("a call in the %s protocol", (protocol, asking) => {
 
   test("whose client goes away is cancelled, whether it has begun to answer or not", async () => {
     const wait = waiting();
-    const { url } = await served({ preset: preset([wait.tool]) });
+    const { url } = await serveGateway({ preset: preset([wait.tool]) });
     for (const [count, _meta] of [[1], [2, { progressToken: 1 }]] as const) {
       const gone = new AbortController();
       const { signal } = gone;
       const response = asking(url, "tools/call", { name: "wait", ...(_meta && { _meta }) }, { signal });
       if (_meta)
-        expect((await messagesOf(await response).next()).value).toMatchObject({ params: { progress: 1 } });
+        expect((await streamMessages(await response).next()).value).toMatchObject({
+          params: { progress: 1 },
+        });
       await until(() => wait.started === count);
       gone.abort();
       if (!_meta) await expect(response).rejects.toThrow();
@@ -294,11 +302,11 @@ describe.each(protocols)("a call in the %s protocol", (protocol, asking) => {
     }
   });
 
-  test("that fails says so in words the agent can read, and nothing of why", async () => {
+  test("that fails explains it in words the agent can read, and nothing of why", async () => {
     const denied = tool("deny", () => {
       throw new GatewayError("DENIED", "Not you.", { cause: new Error("secret") });
     });
-    const { url } = await served({ preset: preset([denied]) });
+    const { url } = await serveGateway({ preset: preset([denied]) });
     const text = await (await asking(url, "tools/call", { name: "deny" })).text();
     expect(JSON.parse(text)["result"]).toMatchObject({
       isError: true,
@@ -308,16 +316,16 @@ describe.each(protocols)("a call in the %s protocol", (protocol, asking) => {
   });
 
   test("of a tool that does not exist, or with arguments that are none, is an error of the protocol", async () => {
-    const { url } = await served();
-    expect(await answerOf(asking(url, "tools/call", { name: "nope" }))).toMatchObject({
+    const { url } = await serveGateway();
+    expect(await readAnswer(asking(url, "tools/call", { name: "nope" }))).toMatchObject({
       id: 1,
       error: { code: -32601 },
     });
-    expect(await answerOf(asking(url, "tools/call", { name: "now", arguments: [] }))).toMatchObject({
+    expect(await readAnswer(asking(url, "tools/call", { name: "now", arguments: [] }))).toMatchObject({
       id: 1,
       error: { code: -32602 },
     });
-    expect(await answerOf(asking(url, "tools/call", {}))).toMatchObject({ id: 1, error: { code: -32602 } });
+    expect(await readAnswer(asking(url, "tools/call", {}))).toMatchObject({ id: 1, error: { code: -32602 } });
   });
 });
 
@@ -328,13 +336,13 @@ test("of many callers at once, with the same ids and in both protocols, each get
     await new Promise((resolve) => setTimeout(resolve, Math.random() * 20));
     return textResult(String(text));
   });
-  const { url } = await served({ preset: preset([echo]) });
+  const { url } = await serveGateway({ preset: preset([echo]) });
   await Promise.all(
     Array.from({ length: 32 }, async (_, caller) => {
       const asking = caller % 2 === 0 ? ask : askModern;
       for (const round of [1, 2, 3]) {
         const text = `${caller}/${round}`;
-        const messages = await allOf(
+        const messages = await readMessages(
           await asking(url, "tools/call", { name: "echo", arguments: { text }, _meta: { progressToken: 0 } }),
         );
         expect(messages).toMatchObject([{ params: { message: text } }, { id: 1, result: textResult(text) }]);
@@ -343,13 +351,13 @@ test("of many callers at once, with the same ids and in both protocols, each get
   );
 });
 
-test("a config that is read anew is served at the same address, and who listens is told", async () => {
-  const server = await served({ preset: preset([]) });
+test("a config that is read again is served at the same address, and who listens is told", async () => {
+  const server = await serveGateway({ preset: preset([]) });
   const stream = await fetch(server.url, { headers: { accept: "text/event-stream" } });
-  const heard = messagesOf(stream);
+  const heard = streamMessages(stream);
   await server.reload({ preset: preset([tool("later", () => textResult("new"))]) });
   expect((await heard.next()).value).toMatchObject({ method: "notifications/tools/list_changed" });
-  expect((await answerOf(ask(server.url, "tools/call", { name: "later" })))["result"]).toEqual(
+  expect((await readAnswer(ask(server.url, "tools/call", { name: "later" })))["result"]).toEqual(
     textResult("new"),
   );
   await heard.return(undefined);
@@ -383,7 +391,7 @@ test("nothing of a request is left behind once it is answered", async () => {
     await gateway.close();
   });
   const url = `http://127.0.0.1:${(server.address() as { port: number }).port}/mcp`;
-  for (const asking of [ask, askModern]) await answerOf(asking(url, "tools/call", { name: "now" }));
+  for (const asking of [ask, askModern]) await readAnswer(asking(url, "tools/call", { name: "now" }));
   const listening = await fetch(url, { headers: { accept: "text/event-stream" } });
   expect(listeners).toBeGreaterThan(0);
   await listening.body?.cancel();
@@ -402,7 +410,7 @@ test("a client that reads late misses notices, but not the answer, and costs no 
     isDone = true;
     return textResult("the answer");
   });
-  const { url } = await served({ preset: preset([chatty]) });
+  const { url } = await serveGateway({ preset: preset([chatty]) });
   const { host, port } = new URL(url);
   const params = { name: "chatty", _meta: { progressToken: 1 } };
   const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params });

@@ -8,7 +8,7 @@ import { demo } from "../../../../plugins/demo.ts";
 import type { HttpServer } from "../../../../plugins/serve/mod.ts";
 import { presets } from "../../../../presets/mod.ts";
 import { homeOfEverything, tellers, tellStory, type Way } from "../_client-story.ts";
-import { preset, served, until, waiting } from "../_http.ts";
+import { preset, serveGateway, until, waiting } from "../_http.ts";
 
 afterEach(() => void vi.unstubAllEnvs());
 
@@ -24,13 +24,15 @@ describe.each(tellers)("a client %s", (_which, connect) => {
   test("finds and executes tools of a real server", async () => {
     const home = await homeOfEverything();
     vi.stubEnv("TOOLPIPE_HOME", join(home, "own"));
-    const server = await served(await loadConfig({ presets, file: join(home, "toolpipe.config.json") }));
+    const server = await serveGateway(
+      await loadConfig({ presets, file: join(home, "toolpipe.config.json") }),
+    );
     await tellStory(await connect(to(server)));
   }, 60_000);
 
   test("cancels a call, and can go on", async () => {
     const wait = waiting();
-    const client = await connect(to(await served({ preset: preset([wait.tool]) })));
+    const client = await connect(to(await serveGateway({ preset: preset([wait.tool]) })));
     const abort = new AbortController();
     const call = client.call("wait", {}, { signal: abort.signal });
     await until(() => wait.started === 1);
@@ -41,7 +43,10 @@ describe.each(tellers)("a client %s", (_which, connect) => {
   });
 
   test("hears that the list is another one", async () => {
-    const server = await served({ preset: definePreset({ name: "all", plugins: [] }), plugins: [demo()] });
+    const server = await serveGateway({
+      preset: definePreset({ name: "all", plugins: [] }),
+      plugins: [demo()],
+    });
     const client = await connect(to(server));
     expect(await client.tools()).toHaveLength(3);
     // A stream may be opened some time after the connection, and what came before is not told.

@@ -3,14 +3,14 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { definePreset, type MetaTool, textResult } from "../../../../core/mod.ts";
 import { demo } from "../../../../plugins/demo.ts";
 import {
-  allOf,
-  answerOf,
   ask,
   askModern,
-  messagesOf,
   preset,
+  readAnswer,
+  readMessages,
   send,
-  served,
+  serveGateway,
+  streamMessages,
   until,
   waiting,
 } from "../_http.ts";
@@ -22,13 +22,16 @@ describe.each([
   ["modern", askModern],
 ] as const)("closing while a client of the %s protocol is connected", (_protocol, asking) => {
   test("lets its call finish, and answers it", async () => {
-    const server = await served({ preset: definePreset({ name: "all", plugins: [] }), plugins: [demo()] });
+    const server = await serveGateway({
+      preset: definePreset({ name: "all", plugins: [] }),
+      plugins: [demo()],
+    });
     const response = await asking(server.url, "tools/call", {
       name: "countdown",
       arguments: { from: 5 },
       _meta: { progressToken: 1 },
     });
-    const messages = messagesOf(response);
+    const messages = streamMessages(response);
     await messages.next();
     const closed = server.close({ drainMs: 10_000 });
     let last: unknown;
@@ -38,14 +41,14 @@ describe.each([
     await expect(send(server.url, ping)).rejects.toThrow();
   });
 
-  test("cancels its call once the time is up, and says so", async () => {
+  test("cancels its call once the time is up, and reports it", async () => {
     const wait = waiting();
-    const server = await served({ preset: preset([wait.tool]) });
+    const server = await serveGateway({ preset: preset([wait.tool]) });
     const response = asking(server.url, "tools/call", { name: "wait" });
     await until(() => wait.started === 1);
     await server.close({ drainMs: 20 });
     expect(wait.cancelled).toBe(1);
-    expect((await answerOf(response))["result"]).toMatchObject({
+    expect((await readAnswer(response))["result"]).toMatchObject({
       isError: true,
       content: [{ text: expect.stringContaining("closed") }],
     });
@@ -64,20 +67,20 @@ test("closing lets a large answer leave first", async () => {
       return textResult(text);
     },
   };
-  const server = await served({ preset: preset([large]) });
-  const answer = answerOf(ask(server.url, "tools/call", { name: "large" }));
+  const server = await serveGateway({ preset: preset([large]) });
+  const answer = readAnswer(ask(server.url, "tools/call", { name: "large" }));
   await until(() => isRunning);
   await server.close({ drainMs: 10_000 });
   expect((await answer)["result"]).toEqual(textResult(text));
 });
 
 test("closing ends the streams that only listen, each as its protocol version wants", async () => {
-  const server = await served();
+  const server = await serveGateway();
   const older = await fetch(server.url, { headers: { accept: "text/event-stream" } });
   const newer = await askModern(server.url, "subscriptions/listen", {
     notifications: { toolsListChanged: true },
   });
-  const [heardByOlder, heardByNewer] = [allOf(older), allOf(newer)];
+  const [heardByOlder, heardByNewer] = [readMessages(older), readMessages(newer)];
   await server.close({ drainMs: 60_000 });
   expect(await heardByOlder).toEqual([]);
   expect(await heardByNewer).toMatchObject([
@@ -90,7 +93,7 @@ test("closing ends the streams that only listen, each as its protocol version wa
 });
 
 test("closing does not wait for a connection on which nothing happens, or one that was never used", async () => {
-  const server = await served();
+  const server = await serveGateway();
   expect((await send(server.url, ping)).status).toBe(200);
   const silent = connect(Number(new URL(server.url).port), "127.0.0.1");
   onTestFinished(() => void silent.destroy());
@@ -104,7 +107,7 @@ test("closing does not wait for a connection on which nothing happens, or one th
 
 test("while it closes, a connection that is still open is told so", async () => {
   const wait = waiting();
-  const server = await served({ preset: preset([wait.tool]) });
+  const server = await serveGateway({ preset: preset([wait.tool]) });
   const { host, port } = new URL(server.url);
   const socket = connect(Number(port), "127.0.0.1");
   onTestFinished(() => void socket.destroy());
@@ -127,7 +130,7 @@ test("while it closes, a connection that is still open is told so", async () => 
 
 test("while it closes, a client can still cancel its call", async () => {
   const wait = waiting();
-  const server = await served({ preset: preset([wait.tool]) });
+  const server = await serveGateway({ preset: preset([wait.tool]) });
   const { host, port } = new URL(server.url);
   const message = '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}';
   const socket = connect(Number(port), "127.0.0.1");
@@ -143,11 +146,11 @@ test("while it closes, a client can still cancel its call", async () => {
   socket.write(message);
   await closed;
   expect(wait.cancelled).toBe(1);
-  expect(await allOf(await call)).toEqual([]);
+  expect(await readMessages(await call)).toEqual([]);
 });
 
-test("closing twice is closing once, and nobody is there afterwards", async () => {
-  const server = await served();
+test("closing twice is closing once, and no server is there afterwards", async () => {
+  const server = await serveGateway();
   await Promise.all([server.close(), server.close({ drainMs: 0 })]);
   await expect(send(server.url, ping)).rejects.toThrow();
 });

@@ -1,14 +1,14 @@
 import { connect } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { serveHttp } from "../../../../plugins/serve/mod.ts";
-import { failureOf } from "../../../support/failure.ts";
-import { ask, preset, send, sendRaw, served } from "../_http.ts";
+import { catchFailure } from "../../../support/failure.ts";
+import { ask, preset, send, sendRaw, serveGateway } from "../_http.ts";
 import { by, onlyPeople } from "../_people.ts";
 
 const ping = '{"jsonrpc":"2.0","id":1,"method":"ping"}';
 const config = { preset: preset([]), plugins: [onlyPeople] };
 
-async function statusFor(url: string, host: string, origin?: string): Promise<number> {
+async function fetchStatus(url: string, host: string, origin?: string): Promise<number> {
   const lines = [
     "POST /mcp HTTP/1.1",
     `Host: ${host}`,
@@ -23,8 +23,8 @@ async function statusFor(url: string, host: string, origin?: string): Promise<nu
 }
 
 describe("at an address that others can reach", () => {
-  test.each(["0.0.0.0", "::"])("whoever has a token is served: %s", async (host) => {
-    const { url } = await served(config, { host });
+  test.each(["0.0.0.0", "::"])("a caller with a token is served: %s", async (host) => {
+    const { url } = await serveGateway(config, { host });
     const { port } = new URL(url);
     const own = `http://127.0.0.1:${port}/mcp`;
     expect((await ask(own, "ping")).status).toBe(401);
@@ -32,7 +32,7 @@ describe("at an address that others can reach", () => {
   });
 
   test("extra: a name that is not ours is 403, and one that is allowed is not", async () => {
-    const { url } = await served(config, {
+    const { url } = await serveGateway(config, {
       host: "0.0.0.0",
       allowedHosts: ["gw.example", "Two.example:8443"],
     });
@@ -48,13 +48,13 @@ describe("at an address that others can reach", () => {
         "GW.example:9999",
         "two.example:8443",
         `127.0.0.1:${port}`,
-      ].map((host) => statusFor(url, host)),
+      ].map((host) => fetchStatus(url, host)),
     );
     expect(statuses).toEqual([403, 403, 403, 403, 403, 200, 200, 200, 200]);
   });
 
   test("extra: a page of a stranger is 403; our own, and one that is allowed, are not", async () => {
-    const { url } = await served(config, {
+    const { url } = await serveGateway(config, {
       host: "0.0.0.0",
       allowedHosts: ["gw.example"],
       allowedOrigins: ["https://app.example"],
@@ -68,7 +68,7 @@ describe("at an address that others can reach", () => {
         "null",
         "https://gw.example",
         "https://app.example",
-      ].map((origin) => statusFor(url, "gw.example", origin)),
+      ].map((origin) => fetchStatus(url, "gw.example", origin)),
     );
     expect(statuses).toEqual([403, 403, 403, 403, 403, 200, 200]);
   });
@@ -81,7 +81,7 @@ describe("at an address that others can reach", () => {
     [{ allowedOrigins: ["https://app.example/"] }, /as a browser does/],
     [{ allowedOrigins: ["*"] }, /is none/],
   ])("what cannot be allowed is refused: %j", async (options, message) => {
-    const error = await failureOf(serveHttp(config, options));
+    const error = await catchFailure(serveHttp(config, options));
     expect(error.code).toBe("CONFIG_INVALID");
     expect(error.message).toMatch(message);
   });
@@ -89,7 +89,7 @@ describe("at an address that others can reach", () => {
 
 describe("a page that is allowed", () => {
   test("may read the answers in a browser, and is told so before it asks", async () => {
-    const { url } = await served(config, { allowedOrigins: ["https://app.example"] });
+    const { url } = await serveGateway(config, { allowedOrigins: ["https://app.example"] });
     const headers = { origin: "https://app.example" };
     const before = await fetch(url, {
       method: "OPTIONS",
@@ -110,8 +110,8 @@ describe("a page that is allowed", () => {
     ]);
   });
 
-  test("is not another, and nobody else hears of it", async () => {
-    const { url } = await served(config, { allowedOrigins: ["https://app.example"] });
+  test("is separate from others, which get none of its messages", async () => {
+    const { url } = await serveGateway(config, { allowedOrigins: ["https://app.example"] });
     const other = await fetch(url, { method: "OPTIONS", headers: { origin: "https://evil.example" } });
     expect(other.status).toBe(403);
     expect(other.headers.get("access-control-allow-origin")).toBe(null);
@@ -122,7 +122,7 @@ describe("a page that is allowed", () => {
 
 describe("what a client may send", () => {
   test("headers that are too large are refused", async () => {
-    const { url } = await served(config, { limits: { headerBytes: 4_096 } });
+    const { url } = await serveGateway(config, { limits: { headerBytes: 4_096 } });
     const answer = await sendRaw(
       url,
       `GET /mcp HTTP/1.1\r\nHost: ${new URL(url).host}\r\nX: ${"x".repeat(8_192)}\r\n\r\n`,
@@ -130,8 +130,8 @@ describe("what a client may send", () => {
     expect(answer).toMatch(/^HTTP\/1\.1 431 |^$/);
   });
 
-  test("more than can be read at once is 503 for whoever comes last, and room is there again afterwards", async () => {
-    const { url } = await served(config, { limits: { bytes: 100_000, bytesAtOnce: 150_000 } });
+  test("more than can be read at once is 503 for the last request, and room is there again afterwards", async () => {
+    const { url } = await serveGateway(config, { limits: { bytes: 100_000, bytesAtOnce: 150_000 } });
     const { host, port } = new URL(url);
     const slow = connect(Number(port), "127.0.0.1");
     onTestFinished(() => void slow.destroy());
@@ -148,7 +148,7 @@ describe("what a client may send", () => {
     };
     let response = await large();
     const deadline = performance.now() + 20_000;
-    // What the slow one has sent may not be there yet.
+    // The message of the slow one may not have arrived yet.
     while (response.status === 200 && performance.now() < deadline) response = await large();
     expect([response.status, response.headers.get("retry-after")]).toEqual([503, "1"]);
     expect((await ask(url, "ping", {}, by("bob"))).status).toBe(200);
@@ -158,7 +158,7 @@ describe("what a client may send", () => {
   });
 
   test("a connection that nothing more comes on is not kept", async () => {
-    const { url } = await served(config, { limits: { idleMs: 100 } });
+    const { url } = await serveGateway(config, { limits: { idleMs: 100 } });
     const { host } = new URL(url);
     // Comes back once the connection is closed.
     const answer = await sendRaw(url, `GET /x HTTP/1.1\r\nHost: ${host}\r\n\r\n`);

@@ -5,8 +5,8 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { definePlugin, definePreset, type MetaTool } from "../../../../core/mod.ts";
 import { isLoopback } from "../../../../plugins/lib/http/server-request.ts";
 import { serveHttp } from "../../../../plugins/serve/mod.ts";
-import { failureOf } from "../../../support/failure.ts";
-import { ask, modernHeaders, preset, send, sendRaw, served, until, waiting } from "../_http.ts";
+import { catchFailure } from "../../../support/failure.ts";
+import { ask, modernHeaders, preset, send, sendRaw, serveGateway, until, waiting } from "../_http.ts";
 
 const ping = '{"jsonrpc":"2.0","id":1,"method":"ping"}';
 
@@ -22,7 +22,7 @@ function withHost(url: string, host: string | undefined, version = "1.1"): Promi
   return sendRaw(url, `${lines.join("\r\n")}\r\n\r\n${ping}`);
 }
 
-/** A port that nobody uses. For what cannot be told of a server before it has started. */
+/** A free port. For what cannot be told of a server before it has started. */
 async function freePort(): Promise<number> {
   const probe = createServer();
   await new Promise<void>((resolve) => probe.listen(0, "127.0.0.1", resolve));
@@ -33,7 +33,7 @@ async function freePort(): Promise<number> {
 
 describe("who may ask", () => {
   test.each(["localhost", "127.0.0.1", "[::1]", "LocalHost"])("a request to %s is answered", async (name) => {
-    const { url } = await served();
+    const { url } = await serveGateway();
     expect(await withHost(url, `${name}:${new URL(url).port}`)).toMatch(/^HTTP\/1\.1 200 /);
   });
 
@@ -46,12 +46,12 @@ describe("who may ask", () => {
     ["another address", (port: string) => `0.0.0.0:${port}`],
     ["a number that is our address", (port: string) => `2130706433:${port}`],
   ])("extra: a request to %s is refused", async (_what, host) => {
-    const { url } = await served();
+    const { url } = await serveGateway();
     expect(await withHost(url, host(new URL(url).port))).toMatch(/^HTTP\/1\.1 403 /);
   });
 
-  test("a request that does not say to whom it is, is refused", async () => {
-    const { url } = await served();
+  test("refuses a request without a host", async () => {
+    const { url } = await serveGateway();
     expect(await withHost(url, undefined)).toMatch(/^HTTP\/1\.1 400 /);
     expect(await withHost(url, undefined, "1.0")).toMatch(/^HTTP\/1\.1 403 /);
   });
@@ -59,7 +59,7 @@ describe("who may ask", () => {
   test.each(["http://localhost:6274", "http://127.0.0.1:1", "https://localhost", "http://[::1]:8080"])(
     "a page of %s is answered",
     async (origin) => {
-      const { url } = await served();
+      const { url } = await serveGateway();
       expect((await send(url, ping, { headers: { origin } })).status).toBe(200);
     },
   );
@@ -74,7 +74,7 @@ describe("who may ask", () => {
     "http://localhost, https://evil.example",
     "localhost",
   ])("extra: a page of %s is refused, and no header says otherwise", async (origin) => {
-    const { url } = await served();
+    const { url } = await serveGateway();
     const response = await send(url, ping, { headers: { origin } });
     expect(response.status).toBe(403);
     expect([...response.headers.keys()].filter((name) => name.startsWith("access-control"))).toEqual([]);
@@ -82,14 +82,14 @@ describe("who may ask", () => {
   });
 
   test("a page that asks first whether it may is told no", async () => {
-    const { url } = await served();
+    const { url } = await serveGateway();
     const response = await fetch(url, { method: "OPTIONS", headers: { origin: "http://localhost:3000" } });
     expect(response.status).toBe(405);
     expect(response.headers.get("access-control-allow-origin")).toBe(null);
   });
 
   test("no Origin but one of this machine passes", async () => {
-    const { url } = await served();
+    const { url } = await serveGateway();
     await fc.assert(
       fc.asyncProperty(fc.webUrl(), async (page) => {
         const { origin, hostname } = new URL(page);
@@ -103,18 +103,18 @@ describe("who may ask", () => {
 
 describe("what may be asked", () => {
   test.each(["/", "/mcp/", "/mcpx", "/other", "//mcp"])("there is nothing at %s", async (path) => {
-    const { url } = await served();
+    const { url } = await serveGateway();
     expect((await send(new URL(url).origin + path, ping)).status).toBe(404);
   });
 
   test("a query does not lead elsewhere, and another path can be chosen", async () => {
-    const { url } = await served({}, { path: "/tools" });
+    const { url } = await serveGateway({}, { path: "/tools" });
     expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/tools$/);
     expect((await send(`${url}?from=test`, ping)).status).toBe(200);
   });
 
   test.each(["PUT", "DELETE", "PATCH", "HEAD"])("%s is not allowed", async (method) => {
-    const { url } = await served();
+    const { url } = await serveGateway();
     const response = await fetch(url, { method });
     expect(response.status).toBe(405);
     expect(response.headers.get("allow")).toBe("GET, POST");
@@ -124,9 +124,9 @@ describe("what may be asked", () => {
     ["no JSON", { "content-type": "text/plain" }, 415],
     ["something compressed", { "content-encoding": "gzip" }, 415],
     ["for an answer that is neither JSON nor a stream", { accept: "text/html" }, 406],
-    ["in a revision nobody knows", { "mcp-protocol-version": "1900-01-01" }, 400],
+    ["in an unknown revision", { "mcp-protocol-version": "1900-01-01" }, 400],
   ])("a request that is %s is refused", async (_what, headers, status) => {
-    const { url } = await served();
+    const { url } = await serveGateway();
     expect((await send(url, ping, { headers })).status).toBe(status);
   });
 
@@ -142,7 +142,7 @@ describe("what may be asked", () => {
     ["a batch with one id for two", `[${ping},${ping}]`, -32600],
     ["a batch without end", `[${Array(101).fill(ping).join(",")}]`, -32600],
   ])("a message that is %s is refused", async (_what, body, code) => {
-    const { url } = await served();
+    const { url } = await serveGateway();
     const response = await fetch(url, {
       method: "POST",
       headers: { "content-type": "application/json" },
@@ -153,7 +153,7 @@ describe("what may be asked", () => {
   });
 
   test("a message nested too deeply is not parsed, and one at the limit is", async () => {
-    const { url } = await served();
+    const { url } = await serveGateway();
     const nested = (levels: number): string =>
       `{"jsonrpc":"2.0","id":"deep","method":"ping","params":{"x":${"[".repeat(levels)}${"]".repeat(levels)}}}`;
     const refused = await send(url, nested(127));
@@ -164,14 +164,14 @@ describe("what may be asked", () => {
   });
 
   test.each([
-    ["says so", (size: number) => `Content-Length: ${size}\r\n\r\n${"x".repeat(size)}`],
+    ["declares its size", (size: number) => `Content-Length: ${size}\r\n\r\n${"x".repeat(size)}`],
     [
       "does not say so",
       (size: number) =>
         `Transfer-Encoding: chunked\r\n\r\n${size.toString(16)}\r\n${"x".repeat(size)}\r\n0\r\n\r\n`,
     ],
   ])("a message that is too large and %s is refused", async (_what, body) => {
-    const { url } = await served();
+    const { url } = await serveGateway();
     const { host } = new URL(url);
     const head = `POST /mcp HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\nContent-Type: application/json\r\n`;
     expect(await sendRaw(url, head + body(10_000_001))).toMatch(/^HTTP\/1\.1 413 /);
@@ -179,7 +179,7 @@ describe("what may be asked", () => {
   });
 
   test("a message of the greatest size is read", async () => {
-    const { url } = await served();
+    const { url } = await serveGateway();
     const [begin, end] = ['{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"', '"}}'];
     const filling = "x".repeat(10_000_000 - begin.length - end.length);
     expect((await send(url, begin + filling + end)).status).toBe(200);
@@ -190,12 +190,12 @@ describe("who takes too long", () => {
   const limits = { headersMs: 200, requestMs: 400 };
 
   test("a client that does not send its headers is hung up on", async () => {
-    const { url } = await served({}, { limits });
+    const { url } = await serveGateway({}, { limits });
     expect(await sendRaw(url, "POST /mcp HTTP/1.1\r\nHost: ")).toMatch(/^HTTP\/1\.1 408 /);
   });
 
   test("a client that does not send its message is hung up on", async () => {
-    const { url } = await served({}, { limits });
+    const { url } = await serveGateway({}, { limits });
     const { host } = new URL(url);
     const head = `POST /mcp HTTP/1.1\r\nHost: ${host}\r\nContent-Type: application/json\r\nContent-Length: 40\r\n\r\n`;
     expect(await sendRaw(url, `${head}{"json`)).toMatch(/^HTTP\/1\.1 408 /);
@@ -218,7 +218,7 @@ describe("who takes too long", () => {
           });
         }),
     };
-    const { url } = await served({ preset: preset([tool]) }, { limits: { stallMs: 200 } });
+    const { url } = await serveGateway({ preset: preset([tool]) }, { limits: { stallMs: 200 } });
     const { host, port } = new URL(url);
     const params = { name: "chatty", _meta: { progressToken: 1 } };
     const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params });
@@ -235,7 +235,7 @@ describe("who takes too long", () => {
   });
 
   test("more connections than allowed are not taken", async () => {
-    const { url } = await served({}, { limits: { connections: 2 } });
+    const { url } = await serveGateway({}, { limits: { connections: 2 } });
     const port = Number(new URL(url).port);
     const sockets = Array.from({ length: 3 }, () => connect(port, "127.0.0.1"));
     onTestFinished(() => sockets.forEach((socket) => void socket.destroy()));
@@ -248,7 +248,7 @@ describe("where it is served", () => {
   test.each(["0.0.0.0", "::", ""])(
     "an address that other machines can reach is refused without authentication: %j",
     async (host) => {
-      const { code, message } = await failureOf(serveHttp({ preset: preset([]) }, { host }));
+      const { code, message } = await catchFailure(serveHttp({ preset: preset([]) }, { host }));
       expect(code).toBe("CONFIG_INVALID");
       expect(message).toBe(
         `The gateway cannot be served on "${host}": other machines could reach it there without authentication. Make a token with "toolpipe token" and put its lines into the config, or use 127.0.0.1, ::1 or localhost.`,
@@ -259,7 +259,7 @@ describe("where it is served", () => {
   test.each(["192.0.2.1", "127.0.0.1.evil.example", "127.evil"])(
     "an address that is none of this machine is refused: %j",
     async (host) => {
-      const { code, message } = await failureOf(serveHttp({ preset: preset([]) }, { host }));
+      const { code, message } = await catchFailure(serveHttp({ preset: preset([]) }, { host }));
       expect({ code, message }).toEqual({
         code: "CONFIG_INVALID",
         message: `The port 0 of ${host} cannot be opened.`,
@@ -272,7 +272,7 @@ describe("where it is served", () => {
   });
 
   test.each(["localhost", "127.0.0.2"])("%s can be served", async (host) => {
-    const { url } = await served({}, { host });
+    const { url } = await serveGateway({}, { host });
     expect(url).toContain(`//${host}:`);
     expect((await send(url, ping)).status).toBe(200);
   });
@@ -285,7 +285,7 @@ describe("where it is served", () => {
     let setUp = 0;
     const counting = definePlugin({ name: "counting", setup: () => void setUp++ })();
     const config = { preset: definePreset({ name: "none", plugins: [counting] }) };
-    const { code, message } = await failureOf(serveHttp(config, { port }));
+    const { code, message } = await catchFailure(serveHttp(config, { port }));
     expect({ code, message }).toEqual({
       code: "CONFIG_INVALID",
       message: `The port ${port} of 127.0.0.1 is already in use.`,
@@ -294,13 +294,13 @@ describe("where it is served", () => {
   });
 
   test.each([-1, 70_000, 1.5])("a port that cannot be is refused: %j", async (port) => {
-    expect(await failureOf(serveHttp({ preset: preset([]) }, { port }))).toMatchObject({
+    expect(await catchFailure(serveHttp({ preset: preset([]) }, { port }))).toMatchObject({
       code: "CONFIG_INVALID",
     });
   });
 
   test("a path that cannot be is refused", async () => {
-    expect(await failureOf(serveHttp({ preset: preset([]) }, { path: "mcp" }))).toMatchObject({
+    expect(await catchFailure(serveHttp({ preset: preset([]) }, { path: "mcp" }))).toMatchObject({
       code: "CONFIG_INVALID",
     });
   });
@@ -314,9 +314,9 @@ describe("where it is served", () => {
       },
     })();
     const config = { preset: definePreset({ name: "none", plugins: [broken] }) };
-    const error = await failureOf(serveHttp(config, { port }));
+    const error = await catchFailure(serveHttp(config, { port }));
     expect(error.message).not.toContain("secret");
-    const again = await served({}, { port });
+    const again = await serveGateway({}, { port });
     expect((await send(again.url, ping)).status).toBe(200);
   });
 });
@@ -331,7 +331,7 @@ test("a request that comes while the gateway is still set up waits for it", asyn
       }),
   })();
   const port = await freePort();
-  const starting = served({ preset: definePreset({ name: "slow", plugins: [slow] }) }, { port });
+  const starting = serveGateway({ preset: definePreset({ name: "slow", plugins: [slow] }) }, { port });
   await until(() => go !== undefined);
   const answer = send(`http://127.0.0.1:${port}/mcp`, ping);
   const first = await Promise.race([answer, new Promise((resolve) => setTimeout(resolve, 100, "nothing"))]);
@@ -343,7 +343,7 @@ test("a request that comes while the gateway is still set up waits for it", asyn
 
 test("what one client does wrong, or leaves undone, does not touch another", async () => {
   const wait = waiting();
-  const { url } = await served({ preset: preset([wait.tool]) });
+  const { url } = await serveGateway({ preset: preset([wait.tool]) });
   const held = new AbortController();
   const hung = ask(url, "tools/call", { name: "wait" }, { signal: held.signal }).catch(() => {});
   await until(() => wait.started === 1);

@@ -1,12 +1,21 @@
 import { createMcpHandler, Server } from "@modelcontextprotocol/server";
 import { describe, expect, test } from "vitest";
 import { definePlugin, definePreset, textResult } from "../../../../core/mod.ts";
-import { answerOf, ask, askModern, modernHeaders, modernMeta, preset, send, served } from "../_http.ts";
+import {
+  ask,
+  askModern,
+  modernHeaders,
+  modernMeta,
+  preset,
+  readAnswer,
+  send,
+  serveGateway,
+} from "../_http.ts";
 
 const version = "io.modelcontextprotocol/protocolVersion";
 const capabilities = "io.modelcontextprotocol/clientCapabilities";
 
-/** What the SDK makes of a request: the judge in what the modern protocol wants. */
+/** Returns the answer of the SDK, which is the reference for the modern protocol. */
 async function judged(body: unknown, headers: Record<string, string>): Promise<[number, unknown]> {
   const handler = createMcpHandler(() => {
     const server = new Server({ name: "judge", version: "1.0.0" }, { capabilities: { tools: {} } });
@@ -25,10 +34,10 @@ async function judged(body: unknown, headers: Record<string, string>): Promise<[
       body: JSON.stringify(body),
     }),
   );
-  return verdictOf(response);
+  return readVerdict(response);
 }
 
-async function verdictOf(response: Response): Promise<[number, unknown]> {
+async function readVerdict(response: Response): Promise<[number, unknown]> {
   const text = await response.text();
   const code = /"code":(-?\d+)/.exec(text)?.[1];
   return [response.status, code && Number(code)];
@@ -75,7 +84,7 @@ describe("what the modern protocol wants of a request is wanted as the SDK wants
     ],
     ["the version is none", request("tools/call", { ...call, _meta: { ...modernMeta, [version]: 1 } }), all],
     [
-      "a version is claimed that nobody knows",
+      "an unknown version is claimed",
       request("tools/call", { ...call, _meta: { ...modernMeta, [version]: "2099-01-01" } }),
       { ...all, "mcp-protocol-version": "2099-01-01" },
     ],
@@ -113,22 +122,22 @@ describe("what the modern protocol wants of a request is wanted as the SDK wants
     ["an old request comes without any", request("ping", {}), {}],
     ["an answer comes", { jsonrpc: "2.0", id: 1, result: {} }, {}],
   ])("%s", async (_what, body, headers) => {
-    const { url } = await served({ preset: preset([]) });
-    expect(await verdictOf(await send(url, body, { headers }))).toEqual(await judged(body, headers));
+    const { url } = await serveGateway({ preset: preset([]) });
+    expect(await readVerdict(await send(url, body, { headers }))).toEqual(await judged(body, headers));
   });
 });
 
-test("a refusal says which request it answers", async () => {
-  const { url } = await served();
+test("a refusal names which request it answers", async () => {
+  const { url } = await serveGateway();
   const body = request("tools/list", { _meta: modernMeta }, "mine");
-  expect(await answerOf(send(url, body))).toMatchObject({ id: "mine", error: { code: -32020 } });
+  expect(await readAnswer(send(url, body))).toMatchObject({ id: "mine", error: { code: -32020 } });
 });
 
 test("a tool that does not exist is missing for MCP, and not for HTTP", async () => {
-  const { url } = await served();
+  const { url } = await serveGateway();
   const response = await askModern(url, "tools/call", { name: "nope" });
   expect(response.status).toBe(200);
-  expect(await answerOf(response)).toMatchObject({ error: { code: -32601 } });
+  expect(await readAnswer(response)).toMatchObject({ error: { code: -32601 } });
 });
 
 describe("an argument that is also a header", () => {
@@ -160,7 +169,7 @@ describe("an argument that is also a header", () => {
   };
 
   test("must be there and the same", async () => {
-    const { url } = await served(config);
+    const { url } = await serveGateway(config);
     const call = (headers: Record<string, string>, given: object = args): Promise<Response> =>
       askModern(url, "tools/call", { name: "query", arguments: given }, { headers });
     expect((await call(right)).status).toBe(200);
@@ -179,13 +188,13 @@ describe("an argument that is also a header", () => {
   });
 
   test("is not asked for in the legacy protocol", async () => {
-    const { url } = await served(config);
-    const answer = await answerOf(ask(url, "tools/call", { name: "query", arguments: args }));
+    const { url } = await serveGateway(config);
+    const answer = await readAnswer(ask(url, "tools/call", { name: "query", arguments: args }));
     expect(answer["result"]).toEqual(textResult("ran"));
   });
 
   test("is asked for as the tool is now, not as it was", async () => {
-    const { url, gateway } = await served(config);
+    const { url, gateway } = await serveGateway(config);
     const call = (): Promise<Response> => askModern(url, "tools/call", { name: "query", arguments: args });
     expect((await call()).status).toBe(400);
     await gateway.catalog.replace({ id: "far" }, [{ name: "query", inputSchema: { type: "object" } }]);

@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { createGateway, definePlugin, type GatewayError, type Plugin } from "../../../../core/mod.ts";
 import type { Route } from "../../../../core/services/http.ts";
-import { failureOf } from "../../../support/failure.ts";
-import { preset, served } from "../_http.ts";
+import { catchFailure } from "../../../support/failure.ts";
+import { preset, serveGateway } from "../_http.ts";
 import { by, onlyPeople } from "../_people.ts";
 
 const saying: Route = {
-  handle: ({ url }, response, actor) => void response.end(`${actor?.id ?? "nobody"} at ${url}`),
+  handle: ({ url }, response, actor) => void response.end(`${actor?.id ?? "anonymous"} at ${url}`),
 };
 
 function routes(all: Readonly<Record<string, Route>>): Plugin {
@@ -18,17 +18,17 @@ function routes(all: Readonly<Record<string, Route>>): Plugin {
   })();
 }
 
-async function opened(
+async function openRoutes(
   all: Readonly<Record<string, Route>>,
   plugins: readonly Plugin[] = [],
 ): Promise<string> {
-  const { url } = await served({ preset: preset([]), plugins: [...plugins, routes(all)] });
+  const { url } = await serveGateway({ preset: preset([]), plugins: [...plugins, routes(all)] });
   return new URL(url).origin;
 }
 
 describe("an address of a plugin", () => {
-  test("is answered by it, also below where it says so, and the longest counts", async () => {
-    const base = await opened({
+  test("is answered by it, also below it if it is a prefix, and the longest counts", async () => {
+    const base = await openRoutes({
       "/one": saying,
       "/all/*": saying,
       "/all/own/*": { handle: (_, response) => void response.end("own") },
@@ -41,18 +41,18 @@ describe("an address of a plugin", () => {
     }
   });
 
-  test("is for whoever has a token, unless it is open", async () => {
-    const base = await opened({ "/own": saying, "/open": { ...saying, open: true } }, [onlyPeople]);
+  test("needs a token, unless it is open", async () => {
+    const base = await openRoutes({ "/own": saying, "/open": { ...saying, open: true } }, [onlyPeople]);
     const refused = await fetch(`${base}/own`);
     expect(refused.status).toBe(401);
     expect(refused.headers.get("www-authenticate")).toContain("resource_metadata=");
     expect(await refused.json()).toMatchObject({ error: { code: "UNAUTHENTICATED" } });
     expect(await (await fetch(`${base}/own`, by("ann"))).text()).toBe("ann at /own");
-    expect(await (await fetch(`${base}/open`)).text()).toBe("nobody at /open");
+    expect(await (await fetch(`${base}/open`)).text()).toBe("anonymous at /open");
   });
 
   test("takes the methods that it names, and is nothing for the pages of strangers", async () => {
-    const base = await opened({ "/read": saying, "/do": { ...saying, methods: ["POST"], open: true } });
+    const base = await openRoutes({ "/read": saying, "/do": { ...saying, methods: ["POST"], open: true } });
     const refused = await fetch(`${base}/read`, { method: "POST" });
     expect([refused.status, refused.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
     expect((await fetch(`${base}/do`, { method: "POST" })).status).toBe(200);
@@ -73,7 +73,7 @@ describe("an address of a plugin", () => {
         throw new Error("secret");
       },
     };
-    const base = await opened({ "/fail": failing, "/mcp": saying }, [hearing]);
+    const base = await openRoutes({ "/fail": failing, "/mcp": saying }, [hearing]);
     const failed = await fetch(`${base}/fail`);
     expect(failed.status).toBe(500);
     expect(await failed.text()).not.toContain("secret");
@@ -86,7 +86,7 @@ describe("an address of a plugin", () => {
       name,
       setup: ({ register }) => register("route", "/a", saying),
     });
-    expect(await failureOf(createGateway({ plugins: [twice("one"), twice("two")] }))).toMatchObject({
+    expect(await catchFailure(createGateway({ plugins: [twice("one"), twice("two")] }))).toMatchObject({
       code: "PLUGIN_INVALID",
       message: 'The plugins "one" and "two" both register the route "/a". Rename one of them.',
     });
@@ -102,7 +102,7 @@ describe("an address of a plugin", () => {
         for (const path of paths) gateway.register("route", path, saying);
       },
     };
-    expect(await failureOf(served({ preset: preset([]), plugins: [twice] }))).toMatchObject({
+    expect(await catchFailure(serveGateway({ preset: preset([]), plugins: [twice] }))).toMatchObject({
       code: "PLUGIN_INVALID",
       message,
     });

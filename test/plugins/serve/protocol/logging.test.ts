@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { definePreset, type JsonObject, localTools, type Preset, textResult } from "../../../../core/mod.ts";
-import { allOf, answerOf, ask, askModern, modernMeta, served } from "../_http.ts";
+import { ask, askModern, modernMeta, readAnswer, readMessages, serveGateway } from "../_http.ts";
 import { connectStdio } from "../_stdio.ts";
 
 /** A tool that says something at each level, at one that is none, and something once it is over. */
@@ -29,7 +29,7 @@ const chatty: Preset = definePreset({
   ],
 });
 const chat = { name: "chat" };
-const levelsIn = (messages: readonly JsonObject[]): unknown[] =>
+const listLevels = (messages: readonly JsonObject[]): unknown[] =>
   messages
     .filter(({ method }) => method === "notifications/message")
     .map(({ params }) => (params as JsonObject)["data"]);
@@ -38,39 +38,39 @@ test("a legacy client hears everything until it sets a level, and then nothing b
   const client = await connectStdio({ preset: chatty });
   expect((await client.request("initialize", {}))["result"]).toMatchObject({ capabilities: { logging: {} } });
   await client.request("tools/call", chat);
-  expect(levelsIn(client.messages)).toEqual(["debug", "info", "warning", "error"]);
+  expect(listLevels(client.messages)).toEqual(["debug", "info", "warning", "error"]);
   expect((await client.request("logging/setLevel", { level: "warning" }))["result"]).toEqual({});
   const before = client.messages.length;
   await client.request("tools/call", chat);
   await new Promise((resolve) => setTimeout(resolve, 20));
-  expect(levelsIn(client.messages.slice(before))).toEqual(["warning", "error"]);
+  expect(listLevels(client.messages.slice(before))).toEqual(["warning", "error"]);
   const wrong = await client.request("logging/setLevel", { level: "loud" });
   expect(wrong["error"]).toMatchObject({ code: -32602 });
 });
 
 test("a legacy client over HTTP sets its level once for its session", async () => {
-  const { url } = await served({ preset: chatty });
+  const { url } = await serveGateway({ preset: chatty });
   const begun = await ask(url, "initialize", {});
   const headers = { "mcp-session-id": String(begun.headers.get("mcp-session-id")) };
-  await answerOf(ask(url, "logging/setLevel", { level: "error" }, { headers }));
-  expect(levelsIn(await allOf(await ask(url, "tools/call", chat, { headers })))).toEqual(["error"]);
-  expect(levelsIn(await allOf(await ask(url, "tools/call", chat)))).toHaveLength(4);
+  await readAnswer(ask(url, "logging/setLevel", { level: "error" }, { headers }));
+  expect(listLevels(await readMessages(await ask(url, "tools/call", chat, { headers })))).toEqual(["error"]);
+  expect(listLevels(await readMessages(await ask(url, "tools/call", chat)))).toHaveLength(4);
 });
 
 test("a modern client hears what its request asks for, and nothing where it does not", async () => {
-  const { url } = await served({ preset: chatty });
-  expect(levelsIn(await allOf(await askModern(url, "tools/call", chat)))).toEqual([]);
+  const { url } = await serveGateway({ preset: chatty });
+  expect(listLevels(await readMessages(await askModern(url, "tools/call", chat)))).toEqual([]);
   const _meta = { "io.modelcontextprotocol/logLevel": "info" };
-  expect(levelsIn(await allOf(await askModern(url, "tools/call", { ...chat, _meta })))).toEqual([
+  expect(listLevels(await readMessages(await askModern(url, "tools/call", { ...chat, _meta })))).toEqual([
     "info",
     "warning",
     "error",
   ]);
   const response = await askModern(url, "logging/setLevel", { level: "info" });
-  expect((await answerOf(response))["error"]).toMatchObject({ code: -32601 });
+  expect((await readAnswer(response))["error"]).toMatchObject({ code: -32601 });
 });
 
-test("a gateway in which nobody says anything has no levels to set", async () => {
+test("a gateway without log messages has no levels to set", async () => {
   const client = await connectStdio({ preset: definePreset({ name: "quiet", plugins: [] }) });
   for (const _meta of [{}, modernMeta]) {
     const { error } = await client.request("logging/setLevel", { level: "info", _meta });

@@ -7,9 +7,9 @@ import { StreamableHTTPClientTransport as LegacyTransport } from "@modelcontextp
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { definePreset, type JsonObject, type Plugin, type Preset } from "../../../../core/mod.ts";
-import type { PromptProvider } from "../../../../plugins/serve/mod.ts";
+import type { PromptProvider } from "../../../../core/services/resources.ts";
 import { form } from "../_asker.ts";
-import { answerOf, ask, askModern, modernHeaders, modernMeta, send, served } from "../_http.ts";
+import { ask, askModern, modernHeaders, modernMeta, readAnswer, send, serveGateway } from "../_http.ts";
 import { connectStdio } from "../_stdio.ts";
 
 const review = {
@@ -29,7 +29,7 @@ const provider: PromptProvider = {
       : undefined,
 };
 
-function offering(...providers: readonly PromptProvider[]): Preset {
+function createPreset(...providers: readonly PromptProvider[]): Preset {
   const plugins = providers.map(
     (one, index): Plugin => ({
       name: `prompts-${index}`,
@@ -47,7 +47,7 @@ const completion = {
 };
 
 test("a client made with the older SDK lists, gets and completes prompts", async () => {
-  const { url } = await served({ preset: offering(provider) });
+  const { url } = await serveGateway({ preset: createPreset(provider) });
   const client = new LegacyClient({ name: "legacy", version: "1.0.0" });
   await client.connect(new LegacyTransport(new URL(url)) as Transport);
   onTestFinished(() => client.close());
@@ -59,7 +59,7 @@ test("a client made with the older SDK lists, gets and completes prompts", async
 });
 
 test("a client made with the newer SDK lists, gets and completes prompts", async () => {
-  const { url } = await served({ preset: offering(provider) });
+  const { url } = await serveGateway({ preset: createPreset(provider) });
   const mode = { pin: "2026-07-28" };
   const client = new ModernClient({ name: "modern", version: "1.0.0" }, { versionNegotiation: { mode } });
   await client.connect(new ModernTransport(new URL(url)));
@@ -78,13 +78,13 @@ describe("prompts", () => {
       get: (name, _args, { actor }) =>
         name === "other" ? { messages: [], description: actor.id } : undefined,
     };
-    const { url } = await served({ preset: offering(provider, other) });
-    const list = (await answerOf(askModern(url, "prompts/list")))["result"];
+    const { url } = await serveGateway({ preset: createPreset(provider, other) });
+    const list = (await readAnswer(askModern(url, "prompts/list")))["result"];
     expect(list).toMatchObject({ prompts: [review, { name: "other" }], ttlMs: 0, cacheScope: "private" });
-    expect((await answerOf(ask(url, "prompts/list")))["result"]).toEqual({
+    expect((await readAnswer(ask(url, "prompts/list")))["result"]).toEqual({
       prompts: [review, { name: "other" }],
     });
-    expect((await answerOf(ask(url, "prompts/get", { name: "other" })))["result"]).toEqual({
+    expect((await readAnswer(ask(url, "prompts/get", { name: "other" })))["result"]).toEqual({
       messages: [],
       description: "local",
     });
@@ -97,20 +97,22 @@ describe("prompts", () => {
     ["completion/complete", { ...completion, ref: { type: "ref/other", name: "review" } }],
     ["completion/complete", { ...completion, argument: { name: "language" } }],
   ])("are not asked for by %s of %j", async (method, params) => {
-    const { url } = await served({ preset: offering(provider) });
-    expect((await answerOf(ask(url, method, params)))["error"]).toMatchObject({ code: -32602 });
+    const { url } = await serveGateway({ preset: createPreset(provider) });
+    expect((await readAnswer(ask(url, method, params)))["error"]).toMatchObject({ code: -32602 });
   });
 
-  test("are completed by a hundred values at most, and by none where nobody knows any", async () => {
+  test("are completed by a hundred values at most, and by none if no provider knows any", async () => {
     const values = Array.from({ length: 150 }, (_, index) => `v${index}`);
     const many: PromptProvider = {
       ...provider,
       complete: ({ ref }) => (ref.type === "ref/resource" && ref.uri === "x:{a}" ? { values } : undefined),
     };
-    const { url } = await served({ preset: offering(many) });
+    const { url } = await serveGateway({ preset: createPreset(many) });
     const complete = async (uri: string): Promise<unknown> =>
       (
-        await answerOf(ask(url, "completion/complete", { ...completion, ref: { type: "ref/resource", uri } }))
+        await readAnswer(
+          ask(url, "completion/complete", { ...completion, ref: { type: "ref/resource", uri } }),
+        )
       )["result"];
     expect(await complete("x:{a}")).toEqual({
       completion: { values: values.slice(0, 100), total: 150, hasMore: true },
@@ -119,37 +121,37 @@ describe("prompts", () => {
   });
 
   test.each(["prompts/list", "prompts/get", "completion/complete"])(
-    "are not there where nobody has any: there is no %s",
+    "do not exist without a provider: there is no %s",
     async (method) => {
-      const { url } = await served();
-      expect((await answerOf(ask(url, method, fill)))["error"]).toMatchObject({ code: -32601 });
-      const { result } = await answerOf(ask(url, "initialize"));
+      const { url } = await serveGateway();
+      expect((await readAnswer(ask(url, method, fill)))["error"]).toMatchObject({ code: -32601 });
+      const { result } = await readAnswer(ask(url, "initialize"));
       expect((result as { capabilities: object }).capabilities).toEqual({ tools: { listChanged: true } });
     },
   );
 
   test("of a plugin that completes nothing are not said to be completed", async () => {
     const { complete, ...rest } = provider;
-    const { url } = await served({ preset: offering(rest) });
-    const { result } = await answerOf(ask(url, "initialize"));
+    const { url } = await serveGateway({ preset: createPreset(rest) });
+    const { result } = await readAnswer(ask(url, "initialize"));
     expect((result as { capabilities: object }).capabilities).toEqual({
       tools: { listChanged: true },
       prompts: {},
     });
-    expect((await answerOf(ask(url, "completion/complete", completion)))["error"]).toMatchObject({
+    expect((await readAnswer(ask(url, "completion/complete", completion)))["error"]).toMatchObject({
       code: -32601,
     });
   });
 
   test("are named in a header in the modern protocol", async () => {
-    const { url } = await served({ preset: offering(provider) });
+    const { url } = await serveGateway({ preset: createPreset(provider) });
     const message = { jsonrpc: "2.0", id: 1, method: "prompts/get", params: { ...fill, _meta: modernMeta } };
     const headers = modernHeaders("prompts/get", "other");
-    expect((await answerOf(send(url, message, { headers })))["error"]).toMatchObject({ code: -32020 });
+    expect((await readAnswer(send(url, message, { headers })))["error"]).toMatchObject({ code: -32020 });
   });
 });
 
-describe("whoever gets a prompt, reads a resource or completes an argument", () => {
+describe("the caller that gets a prompt, reads a resource or completes an argument", () => {
   const capabilities = { elicitation: {} };
   const accepted = { action: "accept", content: {} };
   const asking = definePreset({

@@ -17,7 +17,16 @@ import {
 import { memorySink } from "../../../../plugins/audit/mod.ts";
 import { results } from "../../../../plugins/results/mod.ts";
 import { anygpt } from "../../../../presets/anygpt/mod.ts";
-import { answerOf, ask, askModern, modernHeaders, modernMeta, preset, send, served } from "../_http.ts";
+import {
+  ask,
+  askModern,
+  modernHeaders,
+  modernMeta,
+  preset,
+  readAnswer,
+  send,
+  serveGateway,
+} from "../_http.ts";
 import { connectStdio } from "../_stdio.ts";
 
 const lines = Array.from({ length: 5_000 }, (_, index) => `line ${index}`).join("\n");
@@ -48,7 +57,7 @@ function config(options: object = {}): LoadedConfig {
 
 const book = { server: "library", tool: "book", arguments: {} };
 
-/** What both clients can do, for a story that both can tell. */
+/** The operations that both clients have. */
 interface Reader {
   call(name: string, args: JsonObject): Promise<JsonObject>;
   capabilities(): object | undefined;
@@ -90,7 +99,7 @@ describe.each<[string, (url: string) => Promise<Reader>, number]>([
   ],
 ])("a client %s", (_which, connect, missing) => {
   test("gets a large result in part, and reads the rest as a resource and as a tool", async () => {
-    const client = await connect((await served(config())).url);
+    const client = await connect((await serveGateway(config())).url);
     expect(client.capabilities()).toMatchObject({ resources: {} });
     expect(await client.list()).toEqual([]);
     const { content } = (await client.call("execute_tool", book)) as { content: JsonObject[] };
@@ -120,14 +129,14 @@ describe.each<[string, (url: string) => Promise<Reader>, number]>([
   });
 
   test("is told in the terms of its protocol version where there is nothing to be read", async () => {
-    const client = await connect((await served(config())).url);
+    const client = await connect((await serveGateway(config())).url);
     for (const uri of ["file:///nothing", "toolpipe://results/AAAAAAAAAAAAAAAAAAAAAA"]) {
       await expect(client.read(uri)).rejects.toMatchObject({ code: missing, data: { uri } });
     }
   });
 
   test("gets the structured content of a tool that promises it, whatever its size", async () => {
-    const { url } = await served(config({ answers: { pinned: ["library:table"] } }));
+    const { url } = await serveGateway(config({ answers: { pinned: ["library:table"] } }));
     const client = await connect(url);
     expect(await client.call("table", {})).toMatchObject({ structuredContent });
     const { content, ...more } = await client.call("execute_tool", { ...book, tool: "table" });
@@ -153,7 +162,7 @@ describe("over standard input and output", () => {
     expect((await client.request("resources/read", {}))["error"]).toMatchObject({ code: -32602 });
   });
 
-  test("what was cut can be read after the config was read anew", async () => {
+  test("what was cut can be read after the config was read again", async () => {
     const client = await connectStdio(config());
     const { result } = await client.request("tools/call", { name: "execute_tool", arguments: book });
     const uri = (result as { content: JsonObject[] }).content.at(-1)?.["uri"];
@@ -164,11 +173,11 @@ describe("over standard input and output", () => {
 
 describe("a gateway with nothing to read", () => {
   test.each(["resources/list", "resources/read", "resources/templates/list"])(
-    "has no %s, and says so",
+    "has no %s, and declares none",
     async (method) => {
-      const { url } = await served();
-      expect((await answerOf(ask(url, method)))["error"]).toMatchObject({ code: -32601 });
-      const { result } = await answerOf(ask(url, "initialize"));
+      const { url } = await serveGateway();
+      expect((await readAnswer(ask(url, method)))["error"]).toMatchObject({ code: -32601 });
+      const { result } = await readAnswer(ask(url, "initialize"));
       expect(result).toMatchObject({ capabilities: { tools: { listChanged: true } } });
       expect((result as { capabilities: object }).capabilities).not.toHaveProperty("resources");
     },
@@ -177,7 +186,7 @@ describe("a gateway with nothing to read", () => {
 
 describe("over HTTP in the modern protocol", () => {
   test("the header must name the URI that is read", async () => {
-    const { url } = await served({ preset: preset([]), plugins: [results()] });
+    const { url } = await serveGateway({ preset: preset([]), plugins: [results()] });
     const uri = "toolpipe://results/AAAAAAAAAAAAAAAAAAAAAA";
     for (const [name, code] of [
       [undefined, -32020],
@@ -190,13 +199,13 @@ describe("over HTTP in the modern protocol", () => {
         { jsonrpc: "2.0", id: 1, method: "resources/read", params: { uri, _meta: modernMeta } },
         { headers },
       );
-      expect((await answerOf(response))["error"]).toMatchObject({ code });
+      expect((await readAnswer(response))["error"]).toMatchObject({ code });
     }
   });
 });
 
 test("resources of several plugins are listed together, and each answers for its own", async () => {
-  const offering = (scheme: string): Plugin => ({
+  const provideResources = (scheme: string): Plugin => ({
     name: scheme,
     setup: (gateway) =>
       gateway.register("resources", scheme, {
@@ -207,16 +216,16 @@ test("resources of several plugins are listed together, and each answers for its
             : undefined,
       }),
   });
-  const { url } = await served({
-    preset: definePreset({ name: "several", plugins: [offering("one"), offering("two")] }),
+  const { url } = await serveGateway({
+    preset: definePreset({ name: "several", plugins: [provideResources("one"), provideResources("two")] }),
   });
-  expect((await answerOf(askModern(url, "resources/list")))["result"]).toMatchObject({
+  expect((await readAnswer(askModern(url, "resources/list")))["result"]).toMatchObject({
     resources: [
       { uri: "one:a", name: "a", size: 1 },
       { uri: "two:a", name: "a", size: 1 },
     ],
   });
-  expect((await answerOf(ask(url, "resources/read", { uri: "two:a" })))["result"]).toEqual({
+  expect((await readAnswer(ask(url, "resources/read", { uri: "two:a" })))["result"]).toEqual({
     contents: [{ uri: "two:a", text: "two for local" }],
   });
 });

@@ -39,7 +39,7 @@ function serve(): Promise<StdioClient> {
   });
 }
 
-test("structure that is no object reaches a legacy client within one, and its text as it is", async () => {
+test("wraps structured content that is no object for a legacy client, and keeps its text block", async () => {
   const client = await serve();
   for (const [name, value] of Object.entries(values)) {
     const { result } = await client.request("tools/call", { name });

@@ -8,7 +8,7 @@ import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { ResourceUpdatedNotificationSchema } from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { definePreset, type JsonObject, type Preset } from "../../../../core/mod.ts";
-import { answerOf, ask, askModern, messagesOf, modernMeta, served, until } from "../_http.ts";
+import { ask, askModern, modernMeta, readAnswer, serveGateway, streamMessages, until } from "../_http.ts";
 import { connectStdio } from "../_stdio.ts";
 
 /** Things that change when they are told to, and who watches them. */
@@ -18,7 +18,7 @@ function garden(): {
   update(uri: string): void;
   change(list: "prompts" | "resources"): void;
 } {
-  const watchers = new Map<string, Set<(uri: string) => void>>();
+  const subscribers = new Map<string, Set<(uri: string) => void>>();
   const watched = new Map<string, number>();
   const changed: Record<string, () => void> = {};
   const preset = definePreset({
@@ -33,8 +33,8 @@ function garden(): {
             templates: () => [{ uriTemplate: "garden:{plant}", name: "a plant" }],
             watch(uri, { onUpdate }) {
               if (!uri.startsWith("garden:")) return undefined;
-              const all = watchers.get(uri) ?? new Set();
-              watchers.set(uri, all.add(onUpdate));
+              const all = subscribers.get(uri) ?? new Set();
+              subscribers.set(uri, all.add(onUpdate));
               watched.set(uri, (watched.get(uri) ?? 0) + 1);
               return () => {
                 all.delete(onUpdate);
@@ -60,7 +60,7 @@ function garden(): {
     preset,
     watched,
     update(uri) {
-      for (const tell of watchers.get(uri) ?? []) tell(uri);
+      for (const tell of subscribers.get(uri) ?? []) tell(uri);
     },
     change: (list) => changed[list]?.(),
   };
@@ -125,7 +125,7 @@ describe("a legacy client", () => {
 
   test("made with the older SDK subscribes over HTTP, and hears by the stream that it keeps open", async () => {
     const { preset, watched, update } = garden();
-    const { url } = await served({ preset });
+    const { url } = await serveGateway({ preset });
     const client = new LegacyClient({ name: "legacy", version: "1.0.0" });
     const heard: string[] = [];
     client.setNotificationHandler(
@@ -142,7 +142,7 @@ describe("a legacy client", () => {
     await until(() => watched.get("garden:rose") === 0);
   });
 
-  test("keeps its subscriptions when the config is read anew", async () => {
+  test("keeps its subscriptions when the config is read again", async () => {
     const [before, after] = [garden(), garden()];
     const client = await connectStdio({ preset: before.preset });
     await client.request("initialize", {});
@@ -197,7 +197,7 @@ describe("a modern client", () => {
 
   test("made with the newer SDK listens over HTTP", async () => {
     const { preset, watched, update } = garden();
-    const { url } = await served({ preset });
+    const { url } = await serveGateway({ preset });
     const mode = { pin: "2026-07-28" };
     const client = new ModernClient({ name: "modern", version: "1.0.0" }, { versionNegotiation: { mode } });
     const heard: string[] = [];
@@ -213,13 +213,13 @@ describe("a modern client", () => {
     update("garden:rose");
     await until(() => heard.length === 1);
     await subscription.close();
-    // Deno's fetch keeps a connection for a while after its answer was cancelled, and nobody is told.
+    // Deno's fetch keeps a connection for a while after its answer was cancelled, without notice.
     if (!("Deno" in globalThis)) await until(() => watched.get("garden:rose") === 0);
   });
 
   test("that listens to nothing there is has its stream ended over HTTP, and not where streams are shared", async () => {
-    const { url } = await served();
-    const stream = messagesOf(
+    const { url } = await serveGateway();
+    const stream = streamMessages(
       await askModern(url, "subscriptions/listen", {
         notifications: { ...everything, toolsListChanged: false },
       }),
@@ -244,18 +244,18 @@ describe("a modern client", () => {
   test.each([[{ resourceSubscriptions: "garden:rose" }], [{ resourceSubscriptions: [7] }]])(
     "is told that it cannot listen to %j",
     async (notifications) => {
-      const { url } = await served({ preset: garden().preset });
-      const { error } = await answerOf(askModern(url, "subscriptions/listen", { notifications }));
+      const { url } = await serveGateway({ preset: garden().preset });
+      const { error } = await readAnswer(askModern(url, "subscriptions/listen", { notifications }));
       expect(error).toMatchObject({ code: -32602 });
     },
   );
 });
 
 test("templates of resources are listed in both protocols", async () => {
-  const { url } = await served({ preset: garden().preset });
+  const { url } = await serveGateway({ preset: garden().preset });
   const resourceTemplates = [{ uriTemplate: "garden:{plant}", name: "a plant" }];
-  expect((await answerOf(ask(url, "resources/templates/list")))["result"]).toEqual({ resourceTemplates });
-  expect((await answerOf(askModern(url, "resources/templates/list")))["result"]).toMatchObject({
+  expect((await readAnswer(ask(url, "resources/templates/list")))["result"]).toEqual({ resourceTemplates });
+  expect((await readAnswer(askModern(url, "resources/templates/list")))["result"]).toMatchObject({
     resourceTemplates,
     ttlMs: 0,
     cacheScope: "private",

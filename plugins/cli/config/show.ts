@@ -1,0 +1,91 @@
+import type { BuiltinOptions } from "../../../core/config-types.ts";
+import { type Gateway, isJsonObject, type LoadedConfig } from "../../../core/mod.ts";
+import { configArgs, defineCommand } from "../../../core/services/command.ts";
+import { askServers, isIdle, listServerRows, listStatuses, unknownServers } from "../../lib/servers.ts";
+import { formatPath, output, toTerminalLine } from "../../lib/terminal/output.ts";
+
+type ToolRule = NonNullable<NonNullable<BuiltinOptions["rules"]>["toolRules"]>[number];
+
+import { switchedOff } from "../config-files.ts";
+import { openGateway } from "../context.ts";
+import { describeFile } from "./sources.ts";
+
+/** Shows the config in use with its servers and tools. */
+export const command = defineCommand({
+  args: { json: { type: "boolean", description: "Print JSON" }, ...configArgs },
+  async run(given) {
+    await openGateway(given, async (gateway, config) => {
+      await askServers(gateway, unknownServers(gateway));
+      const shown = await collectFacts(gateway, config);
+      output(given.json, shown, () => describe(shown));
+    });
+  },
+});
+
+type ConfigFacts = Awaited<ReturnType<typeof collectFacts>>;
+
+async function collectFacts(gateway: Gateway, { configFile, preset, settings: options = {} }: LoadedConfig) {
+  const rows = listServerRows(gateway);
+  const ttlMs = gateway.services.cache?.ttlMs;
+  const { files = [] } = (await gateway.services.sources?.collect()) ?? {};
+  return {
+    enabled: readOption(options["sources"], "mcpServers") !== switchedOff,
+    file: configFile ?? null,
+    preset: preset.name,
+    plugins: gateway.plugins,
+    cache: ttlMs === undefined ? { enabled: false } : { enabled: true, ttl: ttlMs / 1000 },
+    // Clients have many possible files; only those that the config names are reported as missing.
+    sources: files.filter(({ status, scope }) => status !== "missing" || scope === "config"),
+    toolRules: (readOption(options["rules"], "toolRules") ?? []) as readonly ToolRule[],
+    servers: {
+      configured: rows.length,
+      connected: rows.filter(({ status }) => status === "connected").length,
+      atRest: listStatuses(gateway).filter(isIdle).length,
+    },
+    tools: {
+      total: rows.reduce((sum, { toolCount }) => sum + toolCount, 0),
+      enabled: rows.reduce((sum, { enabledCount }) => sum + enabledCount, 0),
+    },
+  };
+}
+
+function readOption(options: object | undefined, name: string): unknown {
+  return isJsonObject(options) ? options[name] : undefined;
+}
+
+function describe(facts: ConfigFacts): string {
+  const { enabled, file, preset, plugins, cache, sources, toolRules, servers, tools } = facts;
+  const { configured, connected, atRest } = servers;
+  const more = atRest > 0 ? ` (${atRest} ${atRest === 1 ? "connects" : "connect"} when used)` : "";
+  return `MCP Discovery Configuration:
+
+Status: ${enabled ? "Enabled" : "Disabled"}
+Cache: ${cache.enabled ? `Enabled (TTL: ${cache.ttl}s)` : "Disabled"}
+File: ${file === null ? "none (the defaults apply)" : formatPath(file)}
+Preset: ${preset}
+Plugins: ${plugins.join(", ")}
+
+${formatSection(
+  "Sources",
+  sources.map((found) => describeFile(found)),
+)}
+
+${formatSection("Tool Rules", toolRules.map(describeRule))}
+
+Servers: ${configured} configured, ${connected} connected${more}
+Tools: ${tools.total} total, ${tools.enabled} enabled
+`;
+}
+
+function formatSection(title: string, lines: readonly string[]): string {
+  return [`${title} (${lines.length})${lines.length > 0 ? ":" : ""}`, ...lines].join("\n");
+}
+
+function describeRule({ pattern, server, enabled, tags = [] }: ToolRule, index: number): string {
+  const does = [
+    ...(enabled === undefined ? [] : [enabled ? "enabled" : "disabled"]),
+    ...(tags.length > 0 ? [`tags: [${tags.join(", ")}]`] : []),
+  ];
+  const where = server === undefined ? "" : `${server}: `;
+  return `  ${index + 1}. ${toTerminalLine(`${where}${pattern.join(", ")} → ${does.join(", ") || "nothing"}`)}`;
+}

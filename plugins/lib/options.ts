@@ -1,0 +1,32 @@
+import * as v from "valibot";
+import { LONGEST_TIMER_MS } from "../../core/hooks.ts";
+
+type Described<S extends v.GenericSchema> = v.SchemaWithPipe<
+  readonly [S, v.DescriptionAction<v.InferOutput<S>, string>]
+>;
+
+/** Creates the schema of an option with a description, and with a default if there is one. */
+export function option<const S extends v.GenericSchema, const D extends v.Default<S, undefined> = undefined>(
+  schema: S,
+  description: string,
+  fallback?: D,
+): v.OptionalSchema<Described<S>, D> {
+  return v.optional(v.pipe(schema, v.description(description)), fallback as never) as never;
+}
+
+/** Creates the schema of a whole number. */
+export function wholeNumber(least: number) {
+  // Formatted only if a value is wrong: the first number that is formatted takes 10 ms, because Node loads its data of
+  // languages then.
+  const message = (): string => `a whole number, ${least.toLocaleString("en")} or more`;
+  return v.pipe(v.number(), v.integer(), v.minValue(least, message));
+}
+
+/** Creates the schema of a time in milliseconds. */
+export function milliseconds(least: number) {
+  return v.pipe(
+    v.number(),
+    v.minValue(least, `a number of milliseconds, ${least} or more`),
+    v.maxValue(LONGEST_TIMER_MS, "a number of milliseconds that a timer can hold"),
+  );
+}

@@ -1,0 +1,65 @@
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { type LoadedConfig, loadConfig } from "../../../core/mod.ts";
+import { projectFiles, selectConfig, userFiles } from "../../../plugins/cli/config-files.ts";
+import { presets } from "../../../presets/mod.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
+
+const section = (server: string): string =>
+  `{ discovery: { enabled: true, cache: { enabled: true, ttl: 60 }, servers: [{ name: "${server}", description: "d", connection: { type: "stdio", command: "npx", args: [] } }], toolRules: [{ pattern: ["*"], enabled: true }] }, providers: { ours: "not" } }`;
+
+async function load(files: Record<string, string>, file?: string): Promise<LoadedConfig & { home: string }> {
+  const home = await temporaryFolder(files);
+  const cwd = join(home, "project");
+  const machine = { platform: "linux" as const, home, env: {}, project: cwd };
+  const otherFiles = [...projectFiles(cwd), ...userFiles(machine)];
+  return { ...(await loadConfig({ presets, cwd, file, otherFiles, select: selectConfig })), home };
+}
+
+const names = ({ settings }: LoadedConfig): unknown =>
+  (settings?.["sources"] as { servers?: { name: string }[] } | undefined)?.servers?.map(({ name }) => name);
+
+const files = {
+  "project/.anygpt/mcp-discovery.config.ts": `export default ${section("project")};`,
+  "project/anygpt.config.ts": `export default ${section("section")};`,
+  ".anygpt/mcp-discovery.config.ts": `export default ${section("person")};`,
+};
+
+describe("the files of the AnyGPT specification", () => {
+  test("are looked for in its order, and after our own", async () => {
+    const { "project/.anygpt/mcp-discovery.config.ts": _first, ...second } = files;
+    const { "project/anygpt.config.ts": _second, ...third } = second;
+    expect(names(await load(files))).toEqual(["project"]);
+    expect(names(await load(second))).toEqual(["section"]);
+    expect(names(await load({ ...third, "project/x": "" }))).toEqual(["person"]);
+    const own = { ...files, "project/toolpipe.config.json": '{ "servers": [] }' };
+    expect(names(await load(own))).toEqual([]);
+  });
+
+  test("give their rules and their cache to the plugins", async () => {
+    const { settings, configFile, home } = await load(files);
+    expect(configFile).toBe(join(home, "project/.anygpt/mcp-discovery.config.ts"));
+    expect(settings?.["rules"]).toEqual({ toolRules: [{ pattern: ["*"], enabled: true }] });
+    expect(settings?.["cache"]).toEqual({ enabled: true, ttl: 60 });
+  });
+
+  test("may stand without the section around it, except in a config that is not only ours", async () => {
+    const bare = "export default { servers: [] };";
+    expect(names(await load({ "project/.anygpt/mcp-discovery.config.ts": bare }))).toEqual([]);
+    expect((await load({ "project/anygpt.config.ts": bare })).configFile).toBeUndefined();
+  });
+
+  test("that switch discovery off leave nothing to serve", async () => {
+    const off = section("x").replace("enabled: true, cache", "enabled: false, cache");
+    const config = await load({ "project/anygpt.config.ts": `export default ${off};` });
+    expect(names(config)).toBeUndefined();
+    expect(config.configFile).toBeDefined();
+  });
+
+  test("can be named", async () => {
+    expect(names(await load(files, "anygpt.config.ts"))).toEqual(["section"]);
+    await expect(
+      load({ "project/anygpt.config.ts": "export default {};" }, "anygpt.config.ts"),
+    ).rejects.toThrow("the file has no config");
+  });
+});
