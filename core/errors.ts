@@ -127,7 +127,9 @@ export interface GatewayErrorOptions {
 function toKind(kind: CoreCode | ErrorKind): ErrorKind | undefined {
   if (typeof kind === "string") return Object.hasOwn(errorKinds, kind) ? errorKinds[kind] : undefined;
   // Not every caller is type-checked.
-  return typeof (kind as ErrorKind | undefined)?.code === "string" ? kind : undefined;
+  const { code, spec, rpc, exit } = (kind ?? {}) as Partial<ErrorKind>;
+  const isDeclared = typeof code === "string" && typeof spec === "string";
+  return isDeclared && typeof rpc === "number" && typeof exit === "number" ? kind : undefined;
 }
 
 function describeUndeclared(kind: unknown): string {

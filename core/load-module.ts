@@ -150,7 +150,7 @@ export async function findProvider(service: string): Promise<string | undefined>
   }
 }
 
-/** Returns the default export of a module, or else the one export that fits. */
+/** Returns the default export of a module, the one export that fits, or of several the one named like the module. */
 function pickExport<T>(
   module: Record<string, unknown>,
   fits: (value: unknown) => value is T,
@@ -160,12 +160,22 @@ function pickExport<T>(
 ): T {
   if (fits(module["default"])) return module["default"];
   const fitting = Object.values(module).filter(fits);
-  if (fitting.length === 1 && fitting[0]) return fitting[0];
+  const base = /([^/]*?)(\.\w+)?$/.exec(specifier)?.[1] ?? "";
+  const named = fitting.filter((one) => isNamedLike(one, base));
+  const [only, ...others] = fitting.length === 1 ? fitting : named;
+  if (only && others.length === 0) return only;
   const found = fitting.length === 0 ? "none" : `${fitting.length}, none of them the default`;
   throw new GatewayError(
     "CONFIG_INVALID",
     `${path}: expected "${specifier}" to export a ${what}, found ${found}`,
   );
+}
+
+/** Whether a plugin has the name of a module, perhaps with a word before it. */
+function isNamedLike(part: unknown, base: string): boolean {
+  const { pluginName, name } = part as { readonly pluginName?: unknown; readonly name?: unknown };
+  const own = String(pluginName ?? name);
+  return own === base || own.endsWith(`-${base}`);
 }
 
 function isPluginOrFactory(value: unknown): value is Plugin | PluginFactory {

@@ -5,12 +5,11 @@ import { evaluate } from "./evaluation.ts";
 import type { Column, ColumnAnswer, Evaluation, LabelledQuery, Progress, RankRequest } from "./protocol.ts";
 
 /** Task of a worker. */
-export type WorkerTask =
-  | { readonly id: number; readonly rank: Pick<RankRequest, "query" | "columns" | "limit"> }
-  | {
-      readonly id: number;
-      readonly evaluate: { readonly queries: readonly LabelledQuery[]; readonly columns: readonly Column[] };
-    };
+export interface WorkerTask {
+  readonly id: number;
+  readonly rank?: Pick<RankRequest, "query" | "columns" | "limit">;
+  readonly evaluate?: { readonly queries: readonly LabelledQuery[]; readonly columns: readonly Column[] };
+}
 
 /** Reply of a worker: progress, a result or an error. */
 export type WorkerReply =
@@ -32,11 +31,12 @@ parentPort?.on("message", (task: WorkerTask) => {
   );
 });
 
-function run(task: WorkerTask): Promise<readonly ColumnAnswer[] | Evaluation> {
-  if ("rank" in task) return bench.rank(task.rank);
-  const { queries, columns } = task.evaluate;
+async function run(task: WorkerTask): Promise<readonly ColumnAnswer[] | Evaluation> {
+  if (task.rank) return bench.rank(task.rank);
+  const { queries = [], columns = [] } = task.evaluate ?? {};
+  const open = () => createBench(tools);
   return evaluate({
-    bench: () => createBench(tools),
+    bench: open,
     queries,
     columns,
     knows: (id) => ids.has(id),

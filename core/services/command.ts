@@ -75,9 +75,9 @@ export interface Command {
   ): Promise<number | void>;
 }
 
-/** A command in a table: loaded when it runs, or a group of commands. */
+/** A command in a table: loaded when it runs, by itself or as `command` of its module, or a group of commands. */
 export type CommandEntry =
-  | { readonly description: string; load(): Promise<Command> }
+  | { readonly description: string; load(): Promise<Command | { readonly command: Command }> }
   | { readonly description: string; readonly commands: CommandTable };
 
 /** Commands by name. The descriptions are all that `--help` needs, so it loads no command. */

@@ -53,9 +53,10 @@ export async function loadServeConfig(choice: ConfigChoice): Promise<LoadedConfi
   return { ...reporting, options: { ...config.options, sources: { clients: "all" } } };
 }
 
-/** Prints a warning about a part of a plugin that can never run. */
+/** Prints warnings about plugins: of a part that can never run, and of a hook that was left behind. */
 function printReport({ code, message }: GatewayError): void {
-  if (code === errorKinds.PLUGIN_INVALID.code) process.stderr.write(`toolpipe: ${message}\n`);
+  if (code === errorKinds.PLUGIN_INVALID.code || code === errorKinds.TIMEOUT.code)
+    process.stderr.write(`toolpipe: ${message}\n`);
 }
 
 /** Loads the config for a command, which asks the servers it needs, when it needs them. */

@@ -89,8 +89,18 @@ export async function findCommand(
     found =
       "commands" in entry
         ? { description, names, args, commands: entry.commands }
-        : { description, names, args, command: await entry.load() };
+        : { description, names, args, command: toCommand(name, await entry.load()) };
   }
+}
+
+/** Takes a command, or a module that exports one as `command`. */
+function toCommand(name: string, loaded: Command | { readonly command: Command }): Command {
+  const command = "command" in loaded ? loaded.command : loaded;
+  if (typeof command?.run === "function") return command;
+  throw new GatewayError(
+    "PLUGIN_INVALID",
+    `The command "${name}" cannot be run: expected its module to export "command" with a function "run".`,
+  );
 }
 
 /** Lists the names of commands that are not hidden. */

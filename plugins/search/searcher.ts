@@ -10,7 +10,7 @@ import type {
 import { getDriverOptions } from "../lib/driver-choice.ts";
 import { followCatalog } from "../lib/tool-index.ts";
 import { createSnapshotStore } from "./index-snapshot.ts";
-import type { SearchOptions } from "./options.ts";
+import { rankerNames, type SearchOptions } from "./options.ts";
 
 /** Searches the catalog of one gateway. */
 export interface Searcher {
@@ -68,7 +68,9 @@ async function createChosenRanker(
 ): Promise<Ranker> {
   const { ranker } = options;
   if (!driver) return ranker as Ranker;
-  return driver(typeof ranker === "object" ? getDriverOptions(ranker) : (options as JsonObject), parts);
+  const isBuiltIn = rankerNames.some((name) => name === (ranker ?? "fusion"));
+  // A ranker of one's own gets its own options, and not those of the built-in ones.
+  return driver(isBuiltIn ? (options as JsonObject) : getDriverOptions(ranker), parts);
 }
 
 /** Loads a snapshot. Whatever is wrong with it, the tools can still be read. */

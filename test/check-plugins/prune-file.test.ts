@@ -61,6 +61,11 @@ describe("a file that imports a plugin which is gone", () => {
       "function f() { const x = gone(); return { a, x }; } function g() { f(); } b();",
       "function g() { } b();",
     ],
+    [
+      "a function whose answer is a call without a member",
+      "function f() { const x = gone(); return h({ a, x }); } b();",
+      "b();",
+    ],
     ["what a definition needs", "const command = defineCommand({ args, run: () => gone() }); b();", "b();"],
     [
       "an interface that needs it",

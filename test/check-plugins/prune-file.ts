@@ -120,12 +120,13 @@ function isMember(item: Node, list: Node | undefined, object: unknown): boolean 
   return item.type === "Property" && list !== undefined && list === object;
 }
 
-/** The object that a function on the path returns by its last statement. */
+/** The object that a function on the path returns by its last statement, or hands to the call that it returns. */
 function returned(path: Path, owner: Node): unknown {
   const body = owner["body"] as Node;
   if (body.type !== "BlockStatement") return body;
   const at = path.findIndex((node) => node.type === "ReturnStatement");
-  return at < 0 ? undefined : path[at]?.["argument"];
+  const argument = path[at]?.["argument"] as Node | null | undefined;
+  return argument?.type === "CallExpression" ? (argument["arguments"] as Node[])[0] : argument;
 }
 
 /** The object that a call such as `defineCommand` takes. */

@@ -82,6 +82,8 @@ export function removePlugin(root: string, name: string, isStrict = false): stri
     return tests.some(
       (one) =>
         !goneFiles.has(one) &&
+        // A test of the composed product goes with the suite.
+        !PRODUCT_TESTS.test(one) &&
         readSource(one, readFileSync(join(root, one), "utf8"), modules).imports.some(({ to }) => to === file),
     );
   }

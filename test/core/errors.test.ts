@@ -34,6 +34,12 @@ describe("the table of kinds", () => {
   });
 });
 
+test("a kind that is no row of a table is reported, and ends a command with a code other than 0", () => {
+  const error = new GatewayError({ code: "LITERAL" } as never, "It failed.");
+  expect(error.message).toContain("is not declared");
+  expect([error.code, error.kind.exit]).toEqual(["INTERNAL", 3]);
+});
+
 describe("defineError", () => {
   test("a plugin names its own kind, and what it leaves out has a default", () => {
     expect(defineError("QUEUE_FULL", { retry: true })).toEqual({

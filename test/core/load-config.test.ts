@@ -1,7 +1,10 @@
+import { readFileSync } from "node:fs";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { loadPlugin } from "../../core/load-module.ts";
 import {
   createGateway,
   findConfig,
@@ -254,6 +257,26 @@ describe("plugins", () => {
     const call = await gateway.run({ tool: "demo:add", args: { a: 1, b: 2 } });
     await gateway.close();
     expect(call).toMatchObject({ ok: false, stage: "policy", error: { code: "DENIED", kind: { exit: 4 } } });
+  });
+});
+
+describe("a plugin of the package", () => {
+  const { exports } = JSON.parse(readFileSync(new URL("../../deno.json", import.meta.url), "utf8")) as {
+    exports: Record<string, string>;
+  };
+  // A program and a library; neither is a plugin that a config adds.
+  const others = ["./plugins/cli", "./plugins/serve", "./plugins/export"];
+  const subpaths = Object.keys(exports).filter(
+    (path) => path.startsWith("./plugins/") && !others.includes(path),
+  );
+
+  test.each(subpaths)("%s is named by its path in the package", async (path) => {
+    const plugin = await loadPlugin(
+      path.replace(/^\./, "toolpipe"),
+      fileURLToPath(import.meta.url),
+      "plugins.0",
+    );
+    expect("pluginName" in plugin ? plugin.pluginName : plugin.name).toMatch(/./);
   });
 });
 

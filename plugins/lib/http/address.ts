@@ -5,11 +5,10 @@ import { GatewayError } from "../../../core/mod.ts";
 import { SSRF_BLOCKED } from "./errors.ts";
 
 /**
- * Addresses that requests may reach: those of the public internet; private networks and this machine as well; or any,
- * for a server that the user has named. Link-local addresses, where clouds keep the credentials of a machine, are
- * reachable with `any` alone.
+ * Addresses that requests may reach: those of the public internet, or private networks and this machine as well.
+ * Link-local addresses, where clouds keep the credentials of a machine, are never reached: a redirect could lead there.
  */
-type Addresses = "public" | "private" | "any";
+type Addresses = "public" | "private";
 
 /** This machine and private networks. Local proxies answer names with addresses of 198.18.0.0/15, a test network. */
 const PRIVATE_4 = "10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 172.16.0.0/12 192.168.0.0/16 198.18.0.0/15";
@@ -29,7 +28,6 @@ const public6 = toBlockList(PUBLIC_6, "ipv6");
 
 /** Whether a request may go to an IP address. */
 export function isAllowed(address: string | undefined, addresses: Addresses): boolean {
-  if (addresses === "any") return true;
   const plain = (address ?? "").replace(/%.*$/, "");
   // A dual-stack socket reports IPv4 peers in this form.
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(plain)?.[1];
@@ -106,7 +104,6 @@ export function createHostCheck(options: AddressOptions): (url: URL) => Promise<
   const { addresses, lookup = systemLookup as LookupFunction } = options;
   const unresolved = new Map<string, number>();
   return async (url) => {
-    if (addresses === "any") return;
     const host = toHost(url);
     if ((unresolved.get(host) ?? 0) > Date.now()) return;
     const found = isIP(host) === 0 ? await resolve(host) : [host];
@@ -143,7 +140,7 @@ function toBlockList(subnets: string, family: "ipv4" | "ipv6"): BlockList {
 function blocked(host: string): GatewayError {
   return new GatewayError(
     SSRF_BLOCKED,
-    `The request to "${host}" was not sent: it leads to an address that is not on the public internet. An adapter may use private addresses if its option allowPrivate is true.`,
+    `The request to "${host}" was not sent: it leads to a link-local or reserved address, or to one that is not on the public internet. An adapter may use private addresses if its option allowPrivate is true.`,
     { data: { host } },
   );
 }

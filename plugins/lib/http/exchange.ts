@@ -64,7 +64,7 @@ export function createExchange(options: ExchangeOptions = {}) {
 
 async function openConnections(options: ExchangeOptions): Promise<Connections> {
   const {
-    addresses = "any",
+    addresses = "private",
     lookup,
     ca,
     connections,
@@ -76,10 +76,7 @@ async function openConnections(options: ExchangeOptions): Promise<Connections> {
     import("./proxy.ts"),
   ]);
   const tls = { timeout: connectTimeoutMs, ...(ca === undefined ? readTlsOptions() : { ca }) };
-  const connect =
-    addresses === "any"
-      ? { ...tls, ...(lookup && { lookup }) }
-      : guardedConnector(undici.buildConnector, tls, { addresses, lookup });
+  const connect = guardedConnector(undici.buildConnector, tls, { addresses, lookup });
   // Deadlines are those of the caller: a stream of events may be silent for long.
   const agent = {
     headersTimeout: 0,

@@ -61,6 +61,18 @@ describe("a plugin that throws", () => {
   );
 });
 
+test("a hook that is left behind is printed with the name of its plugin", async () => {
+  await placePlugin(
+    `export const own = definePlugin({ name: "own", setup: () => ({ "catalog:change": () => new Promise(() => {}) }) });`,
+    { limits: { hookMs: 200 } },
+  );
+  const { code, stderr } = await runMain(add);
+  expect({ code, stderr }).toEqual({
+    code: 0,
+    stderr: expect.stringContaining('toolpipe: The plugin "own" has not finished its "catalog:change" hook'),
+  });
+});
+
 describe("a part of a plugin that can never run", () => {
   const source = `
     const noServers = { name: "none", read: () => ({ servers: [] }), locations: () => [] };
@@ -99,6 +111,21 @@ describe("commands of plugins", () => {
     const { code, stderr } = await runMain(["sizes"]);
     expect(code).toBe(1);
     expect(stderr).toContain('The plugins "one" and "two" both bring the command "sizes".');
+  });
+
+  test("are loaded as a module that exports `command`; one of another shape is named", async () => {
+    const load = (module: string): string =>
+      `export const own = definePlugin({ name: "own", setup: () => ({}), commands: { sizes: { description: "Own", load: async () => (${module}) } } });`;
+    await placePlugin(load(`{ command: { run: async () => 7 } }`));
+    expect((await runMain(["sizes"])).code).toBe(7);
+    await placePlugin(load(`{ other: 1 }`));
+    const { code, stderr } = await runMain(["sizes"]);
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: expect.stringContaining(
+        'The command "sizes" cannot be run: expected its module to export "command"',
+      ),
+    });
   });
 
   test("that toolpipe has itself are listed by config validate", async () => {

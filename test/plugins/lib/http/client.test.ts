@@ -93,6 +93,14 @@ describe("redirects", () => {
     },
   );
 
+  test.each(["http://169.254.169.254/latest/meta-data", "http://[fe80::1]/"])(
+    "one to the link-local address %s is not followed",
+    async (location) => {
+      const server = await listen(redirect(307, location));
+      expect(await failure(fetching()(server.url))).toMatchObject({ code: "SSRF_BLOCKED" });
+    },
+  );
+
   test("one from https to http is not followed, and one the other way is", () => {
     expect(() => resolveRedirect(new URL("https://a.test/mcp"), "http://a.test/mcp")).toThrow("from https");
     expect(resolveRedirect(new URL("http://a.test/mcp"), "https://u:p@b.test/x").href).toBe(

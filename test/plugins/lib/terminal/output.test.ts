@@ -121,7 +121,9 @@ test("every command prints JSON when asked, but for those that print something o
 async function leaves(commands: CommandTable, path: readonly string[] = []): Promise<[string, Command][]> {
   const found = Object.entries(commands).map(async ([name, entry]): Promise<[string, Command][]> => {
     const words = [...path, name];
-    return "commands" in entry ? leaves(entry.commands, words) : [[words.join(" "), await entry.load()]];
+    if ("commands" in entry) return leaves(entry.commands, words);
+    const loaded = await entry.load();
+    return [[words.join(" "), "command" in loaded ? loaded.command : loaded]];
   });
   return (await Promise.all(found)).flat();
 }
