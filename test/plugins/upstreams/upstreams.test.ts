@@ -157,8 +157,8 @@ describe("a connection", () => {
     // The answer takes 200 ms.
     const call = opened.run("late:fault");
     const pid = await readPid(opened, "late");
+    // Answered, so it was not closed meanwhile. How soon after that it is closed depends on how busy the machine is.
     expect(readText(await call)).toBe("late");
-    expect(isAlive(pid)).toBe(true);
     await until(() => !isAlive(pid));
     expect(opened.status("late")).toEqual(
       expect.objectContaining({
