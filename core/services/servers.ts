@@ -68,7 +68,6 @@ export const NEEDS_APPROVAL: ErrorKind = defineError("NEEDS_APPROVAL", {
 });
 export const MISSING_VARIABLE: ErrorKind = defineError("MISSING_VARIABLE", {
   spec: "CONFIGURATION_ERROR",
-  exit: 2,
   description: "A definition names a variable that is not set.",
 });
 

@@ -62,6 +62,21 @@ const anygptCommands: CommandTable = {
   },
 };
 
+// Both programs have them: what the commands of the specification report is fixed with these.
+const doctor: CommandTable[string] = {
+  description:
+    "Start every server, measure time, tools and tokens, and report problems with their fixes; exit code 1 if there are any",
+  load: async () => (await import("./doctor/doctor.ts")).command,
+};
+const why: CommandTable[string] = {
+  description: "Explain why a server or tool can or cannot be used",
+  load: async () => (await import("./why.ts")).command,
+};
+const refresh: CommandTable[string] = {
+  description: "List the tools of all servers, or of one, again; exit code 3 if a server fails",
+  load: async () => (await import("./refresh.ts")).command,
+};
+
 /** The program `toolpipe`. */
 export const toolpipeProgram: Program = {
   name: "toolpipe",
@@ -82,20 +97,10 @@ export const toolpipeProgram: Program = {
         "Move the servers of your clients behind toolpipe, after showing the changes; --undo restores them",
       load: async () => (await import("./init/init.ts")).command,
     },
-    doctor: {
-      description:
-        "Start every server, measure time, tools and tokens, and report problems with their fixes; exit code 1 if there are any",
-      load: async () => (await import("./doctor/doctor.ts")).command,
-    },
+    doctor,
     ...anygptCommands,
-    why: {
-      description: "Explain why a server or tool can or cannot be used",
-      load: async () => (await import("./why.ts")).command,
-    },
-    refresh: {
-      description: "List the tools of all servers, or of one, again; exit code 3 if a server fails",
-      load: async () => (await import("./refresh.ts")).command,
-    },
+    why,
+    refresh,
     ...registryCommands,
     ...discoveryCommands,
     ...approvalCommands,
@@ -124,6 +129,17 @@ export const anygptProgram: Program = {
   name: "anygpt",
   description: "toolpipe under the names of the AnyGPT specification.",
   commands: {
-    mcp: { description: "Explore and call the tools of every MCP server.", commands: anygptCommands },
+    mcp: {
+      description: "Explore and call the tools of every MCP server.",
+      commands: {
+        ...anygptCommands,
+        doctor,
+        why,
+        refresh,
+        ...approvalCommands,
+        ...mcpCommands,
+        ...auditCommands,
+      },
+    },
   },
 };

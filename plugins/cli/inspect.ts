@@ -2,7 +2,7 @@ import { configArgs, defineCommand } from "../../core/services/command.ts";
 import type { ToolExample, ToolParameter } from "../../presets/anygpt/details.ts";
 import { createEngine, type ToolMetadata } from "../../presets/anygpt/engine.ts";
 import { createToolNotFoundError } from "../../presets/anygpt/execute.ts";
-import { askForTool, checkServer, findServerError, findTool } from "../lib/servers.ts";
+import { askForTool, checkServer, findServerError, findTool, toUnreachable } from "../lib/servers.ts";
 import { output, toTerminalLine, toTerminalLines } from "../lib/terminal/output.ts";
 import { openGateway } from "./context.ts";
 
@@ -21,8 +21,10 @@ export const command = defineCommand({
       checkServer(gateway, server);
       await askForTool(gateway, server, name);
       const details = await createEngine(gateway).getToolDetails(server, name, { examples });
-      if (!details)
-        throw findServerError(gateway, server) ?? (await createToolNotFoundError(gateway, server, name));
+      if (!details) {
+        const failure = findServerError(gateway, server);
+        throw failure ? toUnreachable(failure) : await createToolNotFoundError(gateway, server, name);
+      }
       const because = findTool(gateway, server, name)?.disabledBecause;
       output(given.json, toJson(details, because), () => describe(details, because));
     });

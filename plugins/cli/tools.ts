@@ -7,6 +7,7 @@ import {
   explainNoServers,
   findServerError,
   listServerRows,
+  toUnreachable,
   unknownServers,
 } from "../lib/servers.ts";
 import { output, toTerminalLine } from "../lib/terminal/output.ts";
@@ -33,7 +34,7 @@ export const command = defineCommand({
       if (server !== undefined) checkServer(gateway, server);
       await askServers(gateway, unknownServers(gateway, server));
       const failure = server !== undefined && findServerError(gateway, server);
-      if (failure) throw failure;
+      if (failure) throw toUnreachable(failure);
       const names = server === undefined ? listServerRows(gateway).map(({ name }) => name) : [server];
       const engine = createEngine(gateway);
       const listed = await Promise.all(

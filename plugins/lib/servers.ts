@@ -101,6 +101,11 @@ export function findServerError(gateway: Gateway, server: string): GatewayError 
   });
 }
 
+/** Returns the error of a command that lists tools and cannot ask their server: its exit code is 3, whatever the reason. */
+export function toUnreachable({ kind, message, data }: GatewayError): GatewayError {
+  return new GatewayError({ ...kind, exit: 3 }, message, { data });
+}
+
 /** Joins names up to a limit of tokens, and counts the rest. */
 export function joinNames(names: readonly string[], tokens: number = LIST_TOKENS): string {
   const shown: string[] = [];

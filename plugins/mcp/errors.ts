@@ -24,13 +24,22 @@ export interface RpcErrorObject {
   readonly data?: unknown;
 }
 
-/** Turns a failed request into an error of ours. It quotes the server only if that answered with an error. */
-export function requestError(thrown: unknown, { name, explain }: Omit<Failure, "closeReason">): GatewayError {
+/**
+ * Turns a failed request into an error of ours. It quotes the server only if that answered with an error: word for word
+ * for the caller of a tool, with the name of the server for a request that the gateway made for itself.
+ */
+export function requestError(
+  thrown: unknown,
+  { name, explain }: Omit<Failure, "closeReason">,
+  isOwn = false,
+): GatewayError {
   const own = ownError(thrown);
   if (own) return own;
   if (isAnswer(thrown)) {
     const { message, code } = thrown;
-    const text = `The server "${name}" answered with an error: ${toSafeMessage(message)}`;
+    const said = toSafeMessage(message);
+    const text =
+      isOwn || said === "" ? `The server "${name}" answered with an error: ${said || NO_REASON}` : said;
     return new GatewayError(UPSTREAM_ERROR, text, { cause: thrown, data: { rpcCode: code } });
   }
   const explained = explain?.(thrown);
@@ -49,7 +58,7 @@ export function connectError(thrown: unknown, { name, closeReason, explain }: Fa
     return new GatewayError(CONNECT_FAILED, message, options);
   }
   if (isAnswer(thrown)) {
-    const message = `The server "${name}" refused the connection: ${toSafeMessage(thrown.message)}`;
+    const message = `The server "${name}" refused the connection: ${toSafeMessage(thrown.message) || NO_REASON}`;
     return new GatewayError(CONNECT_FAILED, message, options);
   }
   const explained = explain?.(thrown);
@@ -107,10 +116,11 @@ function codeOf(thrown: unknown): unknown {
 }
 
 const MAX_LENGTH = 500;
+const NO_REASON = "it gave no reason.";
 /** Matches the whole sequence, so that no "[31m" is left of it. */
 const terminalSequence = /\p{Cc}\[[0-?]*[ -/]*[@-~]/gu;
 
-/** Makes the message of a server safe to print: one short line, no stack, no terminal sequences. */
+/** Makes the message of a server safe to print: one short line, no stack, no terminal sequences. It may be empty. */
 function toSafeMessage(message: string): string {
   const text = message
     .slice(0, 20_000)
@@ -121,6 +131,5 @@ function toSafeMessage(message: string): string {
     .replace(/\p{C}+/gu, " ")
     .replace(/\s+/g, " ")
     .trim();
-  if (text === "") return "it gave no reason.";
   return text.length <= MAX_LENGTH ? text : `${text.slice(0, MAX_LENGTH - 1)}…`;
 }

@@ -205,7 +205,7 @@ class McpRequest implements OpenRequest {
   fail(thrown: unknown): void {
     if (this.isOver) return;
     this.#end();
-    this.#reject(requestError(thrown, this.#connection));
+    this.#reject(requestError(thrown, this.#connection, this.isOwn));
     this.#forget();
   }
 

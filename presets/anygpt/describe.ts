@@ -18,7 +18,7 @@ const outputSchemas: Readonly<Record<string, JsonObject>> = {
       name: string,
       description: string,
       toolCount: integer,
-      "enabledCount?": integer,
+      enabledCount: integer,
       status: string,
       "reason?": string,
     }),

@@ -26,7 +26,7 @@ const MAX_WAITING = 100;
 export interface SearchToolsOptions {
   /** Only tools of this server. */
   readonly server?: string | undefined;
-  /** Maximal number of results; 10 by default. */
+  /** Maximal number of results; 10 by default, and for 0. */
   readonly limit?: number | undefined;
 }
 
@@ -111,7 +111,7 @@ export function createEngine(gateway: Gateway): Engine {
     },
     async searchTools(query, { server, limit } = {}) {
       await waitForFirstListing(gateway, waitMs);
-      const { hits } = await getSearch(gateway)(query, { server, limit });
+      const { hits } = await getSearch(gateway)(query, { server, limit: limit || undefined });
       return hits.map(({ tool, relevance }) => ({
         server: tool.server,
         tool: tool.name,

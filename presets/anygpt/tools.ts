@@ -34,10 +34,7 @@ const listMcpServers: MetaTool = {
   inputSchema: { type: "object", properties: {} },
   annotations: readOnly,
   async run(_args, { gateway }) {
-    const all = await createEngine(gateway).listServers();
-    const rows = all.map(({ enabledCount, ...row }) =>
-      enabledCount === row.toolCount ? row : { ...row, enabledCount },
-    );
+    const rows = await createEngine(gateway).listServers();
     const { rows: fitted, more } = fitRows(getAnswersSettings(gateway).listTokens, rows, "description");
     const next = "search_tools finds the tools of the others";
     return answer(gateway, { servers: fitted, ...(more > 0 && { more, next }) });
@@ -52,13 +49,15 @@ const searchTools: MetaTool = {
     properties: {
       query: string,
       server: { type: "string", description: "Only this server" },
-      limit: { type: "integer", minimum: 1, description: "Max results (default 10)" },
+      limit: { type: "integer", minimum: 0, description: "Max results (default 10)" },
     },
     required: ["query"],
   },
   annotations: readOnly,
   async run(args, { gateway }) {
-    const [query, server, limit] = [String(args["query"]), args["server"], args["limit"]];
+    const [query, server] = [String(args["query"]), args["server"]];
+    // The specification takes 0 as the default.
+    const limit = args["limit"] || undefined;
     if (typeof server === "string") checkServer(gateway, server);
     const results = await createEngine(gateway).searchTools(query, {
       ...(typeof server === "string" && { server }),

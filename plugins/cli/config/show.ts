@@ -61,9 +61,6 @@ function describe(facts: ConfigFacts): string {
 
 Status: ${enabled ? "Enabled" : "Disabled"}
 Cache: ${cache.enabled ? `Enabled (TTL: ${cache.ttl}s)` : "Disabled"}
-File: ${file === null ? "none (the defaults apply)" : formatPath(file)}
-Preset: ${preset}
-Plugins: ${plugins.join(", ")}
 
 ${formatSection(
   "Sources",
@@ -74,6 +71,10 @@ ${formatSection("Tool Rules", toolRules.map(describeRule))}
 
 Servers: ${configured} configured, ${connected} connected${more}
 Tools: ${tools.total} total, ${tools.enabled} enabled
+
+File: ${file === null ? "none (the defaults apply)" : formatPath(file)}
+Preset: ${preset}
+Plugins: ${plugins.join(", ")}
 `;
 }
 

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { isJsonObject, type JsonObject } from "../../../core/mod.ts";
 import { HttpRefusal, malformed } from "../../lib/jsonrpc.ts";
+import { isAnswerMessage, toId } from "../protocol/messages.ts";
 import { claimsModern, isModern, type Message } from "./headers.ts";
 
 /** A message that wants an answer. */
@@ -52,8 +53,8 @@ function parseMessage(value: unknown, onAnswer: MessageActions["answer"]): Messa
     throw malformed("This is not a message of JSON-RPC 2.0.");
   }
   const { id, method, params } = value;
-  if (method === undefined && ("result" in value || "error" in value)) return void onAnswer(value);
-  if (typeof method !== "string") throw malformed("A message needs a method.");
+  if (isAnswerMessage(value)) return void onAnswer(value);
+  if (typeof method !== "string") throw malformed("A message needs a method.", toId(id));
   if (id === undefined) return { method, params };
   if (typeof id !== "string" && typeof id !== "number") {
     throw malformed("The id of a request is a string or a number.");

@@ -3,7 +3,16 @@ import { invalidParams, JsonRpcError, methodNotFound, rpcCodes } from "../../lib
 import { LegacyClient, takeAnswer } from "../client/legacy.ts";
 import { answerModern, interactiveMethods } from "../client/modern.ts";
 import { clientCannot, isQuestions } from "../client/questions.ts";
-import { errorMessage, getMeta, getModernVersion, type Id, toModernResult, UNWRITABLE } from "./messages.ts";
+import {
+  errorMessage,
+  getMeta,
+  getModernVersion,
+  type Id,
+  isAnswerMessage,
+  toId,
+  toModernResult,
+  UNWRITABLE,
+} from "./messages.ts";
 import { Request } from "./request.ts";
 import type { McpServer } from "./server.ts";
 import { Session } from "./session.ts";
@@ -59,8 +68,12 @@ export class ClientConnection {
       return;
     }
     const { id, method, params = {} } = message;
-    if (typeof method !== "string") takeAnswer(message, this.session);
-    else if (id === undefined) this.#takeNotification(method, isJsonObject(params) ? params : {});
+    if (isAnswerMessage(message)) takeAnswer(message, this.session);
+    else if (typeof method !== "string") {
+      // A question that this was meant to answer fails now, and not by its time limit.
+      takeAnswer(message, this.session);
+      this.#refuse(toId(id) ?? null, "A message needs a method.");
+    } else if (id === undefined) this.#takeNotification(method, isJsonObject(params) ? params : {});
     else if (typeof id !== "string" && typeof id !== "number") {
       this.#refuse(null, "The id of a request is a string or a number.");
     } else if (this.#running.has(id)) this.#refuse(id, "A request with this id is still under way.");

@@ -4,6 +4,16 @@ import { JsonRpcError, type MessageLevel, messageLevels, rpcCodes, toRpcError } 
 /** The id that a client gave its request. */
 export type Id = string | number;
 
+/** Returns the id of a request; undefined for anything that cannot be one. */
+export function toId(value: unknown): Id | undefined {
+  return typeof value === "string" || typeof value === "number" ? value : undefined;
+}
+
+/** Whether a message answers a request of ours. One with neither a method nor an answer is malformed. */
+export function isAnswerMessage(message: JsonObject): boolean {
+  return message["method"] === undefined && ("result" in message || "error" in message);
+}
+
 /** The legacy protocol versions, newest first: a client connects once and keeps a session. */
 export const legacyVersions: readonly string[] = [
   "2025-11-25",

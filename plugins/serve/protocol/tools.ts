@@ -161,6 +161,9 @@ function toLegacyResult(result: ToolResult): ToolResult {
   return { ...result, structuredContent: { result: value } };
 }
 
+/** Key in `_meta` of a failed result, with the number that the failure has in JSON-RPC. */
+const RPC_CODE = "toolpipe/rpcCode";
+
 /** Creates the error object of the specification, for an agent to read and act on, without stack or cause. */
 function toFailure(call: SettledCall, error: GatewayError): ToolResult {
   const target = call.tool?.builtin ? call.args : { server: call.tool?.server, tool: call.tool?.name };
@@ -169,5 +172,7 @@ function toFailure(call: SettledCall, error: GatewayError): ToolResult {
   return {
     content: [{ type: "text", text: JSON.stringify({ success: false, error: body }) }],
     isError: true,
+    // The number of the server's own error, where it answered with one.
+    _meta: { [RPC_CODE]: error.data["rpcCode"] ?? error.kind.rpc },
   };
 }

@@ -164,10 +164,10 @@ describe("execute", () => {
 });
 
 describe("config show", () => {
-  test("prints the file, the preset, the plugins and the size of the catalog", async () => {
+  test("prints the block of the specification first, then the file, the preset and the plugins", async () => {
     const { code, stdout } = await runMain(["config", "show", "--config", config]);
     expect(stdout).toMatch(
-      /\nFile: .*toolpipe\.config\.yaml\nPreset: anygpt\nPlugins: .*audit.*, demo, box.*\n[\s\S]*\nServers: 2 configured, 2 connected\nTools: 7 total, 7 enabled\n$/,
+      /^MCP Discovery Configuration:\n\nStatus: Enabled\nCache: Enabled \(TTL: 3600s\)\n\nSources \(0\)\n\nTool Rules \(0\)\n\nServers: 2 configured, 2 connected\nTools: 7 total, 7 enabled\n\nFile: .*toolpipe\.config\.yaml\nPreset: anygpt\nPlugins: .*audit.*, demo, box.*\n$/,
     );
     expect(code).toBe(0);
   });

@@ -109,6 +109,32 @@ describe("execute on a server", () => {
     expect(off.code).toBe(4);
   });
 
+  test("fails with exit code 3 where a variable of the server is not set, as tools and inspect do", async () => {
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: the variable is expanded when the server is connected
+    await servers({ one: { ...faulty(), env: { TOKEN: "${EXECUTE_NOT_SET}" } } });
+    const executed = await runMain(["execute", "one", "echo"]);
+    expect(executed.stdout).toContain("EXECUTE_NOT_SET");
+    const others = [await runMain(["tools", "one"]), await runMain(["inspect", "one", "echo"])];
+    expect([executed, ...others].map(({ code }) => code)).toEqual([3, 3, 3]);
+  });
+
+  test("prints an error that the server answered with as the server wrote it", async () => {
+    await servers({ one: faulty() });
+    const { code, stdout } = await runMain([
+      "execute",
+      "one",
+      "error",
+      "--args",
+      '{"message":"Quota used up."}',
+      "--json",
+    ]);
+    expect(JSON.parse(stdout)).toEqual({
+      success: false,
+      error: { code: "TOOL_EXECUTION_ERROR", message: "Quota used up.", server: "one", tool: "error" },
+    });
+    expect(code).toBe(3);
+  });
+
   test("tells why a server is not there whose tools are known from earlier", async () => {
     await write(project, {
       "server.mjs": `await import(${JSON.stringify((faulty()["args"] as string[])[0])});`,

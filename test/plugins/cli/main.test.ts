@@ -24,7 +24,11 @@ describe("help", () => {
     [["config", "show", "--help"], "toolpipe", "USAGE toolpipe config show [OPTIONS]"],
     [["config", "--help"], "toolpipe", "USAGE toolpipe config show|validate"],
     [[], "anygpt", "USAGE anygpt mcp"],
-    [["mcp", "--help"], "anygpt", "USAGE anygpt mcp serve|list|search|tools|inspect|execute|config"],
+    [
+      ["mcp", "--help"],
+      "anygpt",
+      "USAGE anygpt mcp serve|list|search|tools|inspect|execute|config|doctor|why|refresh|approve|revoke|login|audit",
+    ],
     [["mcp", "tools", "--help"], "anygpt", "USAGE anygpt mcp tools [OPTIONS] [SERVER]"],
   ])("of %j of %s names the whole command", async (args, bin, usage) => {
     const { code, stdout } = await runMain(args, bin);
@@ -70,7 +74,7 @@ describe("a wrong command line is one line on standard error with exit code 1:",
     [
       ["mcp"],
       "anygpt",
-      "A command is missing: one of serve, list, search, tools, inspect, execute, config. See --help.",
+      "A command is missing: one of serve, list, search, tools, inspect, execute, config, doctor, why, refresh, approve, revoke, login, audit. See --help.",
     ],
     [["tools"], "anygpt", `There is no command "tools". See --help.`],
     [["mcp", "demo"], "anygpt", `There is no command "demo". See --help.`],

@@ -114,7 +114,7 @@ describe("tools", () => {
       /^The server "gone" cannot be used\. The command [^\n]*it was not found\.\n$/,
     );
     const off = await runMain(["tools", "off"]);
-    expect(off).toMatchObject({ code: 4, stdout: "" });
+    expect(off).toMatchObject({ code: 3, stdout: "" });
     expect(off.stderr).toMatch(/^The server "off" cannot be used\. It is switched off in [^\n]*\n$/);
   });
 

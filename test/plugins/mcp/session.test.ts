@@ -299,7 +299,7 @@ describe("calls", () => {
     const message = `\u001b[31mIt broke\u001b[0m\u0007.\n    at run (/srv/app.js:1:2)\n${"long ".repeat(500)}`;
     const error = await upstream.call("error", { message }).catch((thrown) => thrown);
     expect(error).toMatchObject({ code: "UPSTREAM_ERROR", data: { rpcCode: -32000 } });
-    expect(error.message).toMatch(/^The server "test" answered with an error: It broke ?\. long long/);
+    expect(error.message).toMatch(/^It broke ?\. long long/);
     expect(error.message.length).toBeLessThan(550);
     expect(error.message).not.toMatch(/app\.js|\p{Cc}/u);
     expect(JSON.stringify(error)).not.toContain("canary");
@@ -308,7 +308,7 @@ describe("calls", () => {
   test("of a tool that is not there fail", async () => {
     await expect(upstream.call("nothing", {})).rejects.toMatchObject({
       code: "UPSTREAM_ERROR",
-      message: 'The server "test" answered with an error: Unknown tool: nothing',
+      message: "Unknown tool: nothing",
     });
   });
 

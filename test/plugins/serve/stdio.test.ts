@@ -189,6 +189,7 @@ describe("what fails", () => {
           text: '{"success":false,"error":{"code":"TOOL_EXECUTION_ERROR","message":"Not you."}}',
         },
       ],
+      _meta: { "toolpipe/rpcCode": -32603 },
     });
     expect(JSON.stringify(client.messages)).not.toContain("secret");
   });
@@ -199,6 +200,8 @@ describe("what fails", () => {
     ["a list", "[]\n", -32600],
     ["another version", '{"jsonrpc":"1.0","id":1,"method":"ping"}\n', -32600],
     ["an id that is none", '{"jsonrpc":"2.0","id":{},"method":"ping"}\n', -32600],
+    ["neither a method nor an answer", '{"jsonrpc":"2.0"}\n', -32600],
+    ["a method that is no string", '{"jsonrpc":"2.0","method":5}\n', -32600],
     [
       "nesting without end",
       `{"jsonrpc":"2.0","id":9,"method":"tools/call","params":${"[".repeat(5_000)}${"]".repeat(5_000)}}\n`,
@@ -210,6 +213,15 @@ describe("what fails", () => {
     const refused = await client.find((message) => message["error"] !== undefined);
     expect(refused["error"]).toMatchObject({ code });
     expect((await client.request("ping", undefined, "after"))["result"]).toEqual({});
+  });
+
+  test("a message without a method is refused with its id, or null where it has none", async () => {
+    const client = await connect();
+    client.write('{"jsonrpc":"2.0"}\n{"jsonrpc":"2.0","id":"x"}\n');
+    for (const id of [null, "x"]) {
+      const refused = await client.find((message) => message["id"] === id);
+      expect(refused["error"]).toMatchObject({ code: -32600, message: "A message needs a method." });
+    }
   });
 
   test("an id that is still in use is refused", async () => {

@@ -54,9 +54,10 @@ test("list_mcp_servers lists every server with its number of tools and its statu
         name: "demo",
         description: "Three small tools to try the gateway with",
         toolCount: 3,
+        enabledCount: 3,
         status: "connected",
       },
-      { name: "odd", description: "Odd tools", toolCount: 3, status: "connected" },
+      { name: "odd", description: "Odd tools", toolCount: 3, enabledCount: 3, status: "connected" },
     ],
   });
 });
@@ -105,10 +106,15 @@ describe("search_tools", () => {
     expect(await ask("search_tools", { query: "xyzzy" })).toEqual({ results: [] });
   });
 
+  test("takes a limit of 0 as the default", async () => {
+    const query = "count add words";
+    expect(await ask("search_tools", { query, limit: 0 })).toEqual(await ask("search_tools", { query }));
+  });
+
   test.each([
     [{}],
     [{ query: 5 }],
-    [{ query: "x", limit: 0 }],
+    [{ query: "x", limit: -1 }],
     [{ query: "x", limit: 1.5 }],
     [{ query: "x", server: 5 }],
   ])("refuses %j", async (args) => {

@@ -116,13 +116,13 @@ test("a list of very many tools shortens what they do, and reports how many more
   for (const { summary } of listed) expect(summary).toMatch(/^Does one of.*…$/);
 });
 
-test("a list of servers shows how many tools are enabled only where not all are", async () => {
+test("a list of servers shows how many tools are enabled", async () => {
   const gateway = await openCatalog(sampleCatalog, { rules });
   expect(parseJson(await gateway.run({ tool: "anygpt:list_mcp_servers" }))).toEqual({
     servers: [
-      { name: "github", description: "", toolCount: 4, status: "connected", enabledCount: 3 },
-      { name: "filesystem", description: "", toolCount: 4, status: "connected" },
-      { name: "time", description: "", toolCount: 1, status: "connected" },
+      { name: "github", description: "", toolCount: 4, enabledCount: 3, status: "connected" },
+      { name: "filesystem", description: "", toolCount: 4, enabledCount: 4, status: "connected" },
+      { name: "time", description: "", toolCount: 1, enabledCount: 1, status: "connected" },
     ],
   });
 });

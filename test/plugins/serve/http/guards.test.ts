@@ -137,7 +137,7 @@ describe("what may be asked", () => {
     ["a number", "1", -32600],
     ["another version", '{"jsonrpc":"1.0","id":1,"method":"ping"}', -32600],
     ["an id that is none", '{"jsonrpc":"2.0","id":{},"method":"ping"}', -32600],
-    ["no method", '{"jsonrpc":"2.0","id":1}', -32600],
+    ["neither a method nor an answer", '{"jsonrpc":"2.0"}', -32600],
     ["an empty batch", "[]", -32600],
     ["a batch with one id for two", `[${ping},${ping}]`, -32600],
     ["a batch without end", `[${Array(101).fill(ping).join(",")}]`, -32600],
@@ -150,6 +150,13 @@ describe("what may be asked", () => {
     });
     expect(response.status).toBe(400);
     expect(await response.json()).toMatchObject({ error: { code } });
+  });
+
+  test("a message without a method is refused with its id, or null where it has none", async () => {
+    const { url } = await serveGateway();
+    const refusal = async (body: string): Promise<unknown> => (await send(url, body)).json();
+    expect(await refusal('{"jsonrpc":"2.0"}')).toMatchObject({ id: null, error: { code: -32600 } });
+    expect(await refusal('{"jsonrpc":"2.0","id":1}')).toMatchObject({ id: 1, error: { code: -32600 } });
   });
 
   test("a message nested too deeply is not parsed, and one at the limit is", async () => {
