@@ -23,20 +23,30 @@ type OutputIntrospection = (
 
 /**
  * Finds out output schemas by calling each tool once, with example arguments. Only tools are called that
- * are low-risk by their policy; a call runs through the pipeline of the gateway, so it is checked
- * and audited as any other, and a tool that is not in its catalog is not called. A failure gives no schema.
+ * are low-risk by their policy and that `mayCall` allows; a call runs through the pipeline of the gateway, so it is
+ * checked and audited as any other, and a tool that is not in its catalog is not called. A failure gives no schema.
  */
-export function createOutputIntrospection(gateway: Gateway): OutputIntrospection {
+export function createOutputIntrospection(
+  gateway: Gateway,
+  mayCall: (tool: Tool) => boolean = (tool) => isApproved(gateway, tool.server),
+): OutputIntrospection {
   const known = new Map<string, Promise<JsonObject | undefined>>();
   return (definition, { config, signal }) => {
     const tool = gateway.catalog.tool(`${config.name}:${definition.name}`);
     if (!tool || hashTool(tool) !== hashTool(definition)) return Promise.resolve(undefined);
     const key = `${tool.id} ${hashTool(tool)}`;
-    const found = known.get(key) ?? introspectOutput(gateway, tool, signal).catch(() => undefined);
+    const introspect = (): ReturnType<OutputIntrospection> =>
+      mayCall(tool) ? introspectOutput(gateway, tool, signal) : Promise.resolve(tool.outputSchema);
+    const found = known.get(key) ?? introspect().catch(() => undefined);
     // A failure is cached too: no tool is called twice for its schema.
     known.set(key, found);
     return found;
   };
+}
+
+/** Whether a server is in the config or was approved. */
+function isApproved({ services }: Gateway, server: string): boolean {
+  return services.servers?.status(server)?.status !== "needs-approval";
 }
 
 /** Whether a tool may be called only to see its output. */

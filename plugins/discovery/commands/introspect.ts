@@ -10,7 +10,14 @@ import {
 import { normalizeServerName } from "../../lib/server-entry/normalize.ts";
 import { hasServer, showWaiting } from "../../lib/servers.ts";
 import { describeDefinition, describeToolLines, summarizeDefinition } from "../../lib/terminal/definition.ts";
-import { formatCount, output, parsePairs, toTerminalLine, usageError } from "../../lib/terminal/output.ts";
+import {
+  formatCount,
+  output,
+  parsePairs,
+  parseRepeated,
+  toTerminalLine,
+  usageError,
+} from "../../lib/terminal/output.ts";
 import { introspectedConfig } from "../capability-files/capability-approvals.ts";
 import {
   type ApprovalParts,
@@ -23,6 +30,7 @@ import {
 import { createOutputIntrospection } from "../introspect-output.ts";
 import { exportedTool } from "../manifest.ts";
 import { type DiscoveredTool, serverDiscovery } from "../mod.ts";
+import { findCallable } from "./callable-tools.ts";
 import { exportArgs, resolveTarget } from "./export.ts";
 import { type IntrospectTarget, parseTarget } from "./introspect-target.ts";
 import { findDiscovery } from "./report.ts";
@@ -40,6 +48,11 @@ export const introspect: Command = defineCommand({
     header: { type: "string", description: "A header to send; may be repeated", valueHint: "NAME:VALUE" },
     env: { type: "string", description: "A variable to set; may be repeated", valueHint: "NAME=VALUE" },
     ...exportArgs,
+    call: {
+      type: "string",
+      description: "A reading tool to call for --outputs, though its server is not approved; may be repeated",
+      valueHint: "TOOL",
+    },
     json: { type: "boolean", description: "Print JSON" },
     ...configArgs,
   },
@@ -56,13 +69,9 @@ export const introspect: Command = defineCommand({
         const meant = before ? toTarget(before) : parseTarget(words, extras);
         const name = before ? meant.name : await chooseName(gateway, meant, given.as);
         const server = introspectedConfig(name, meant.entry);
-        const tools = await discover(
-          gateway,
-          context,
-          given,
-          { name, entry: meant.entry },
-          given.outputs === true,
-        );
+        const named = parseRepeated(typed, "call");
+        const outputs = given.outputs === true || named.length > 0;
+        const tools = await discover(gateway, context, given, { name, entry: meant.entry }, outputs && named);
         const requested = await requestApproval(
           parts,
           {
@@ -137,19 +146,20 @@ async function discover(
   context: CommandContext,
   choice: ConfigChoice,
   { name, entry }: IntrospectTarget,
-  outputs: boolean,
+  named: readonly string[] | false,
 ): Promise<readonly Found[]> {
   const server = introspectedConfig(name, entry);
   const done = showWaiting(`Asking "${name}" for tools …`);
   try {
     const tools = dropDuplicates(await findDiscovery(gateway).discoverTools(server));
-    if (!outputs) return tools.map((tool) => ({ tool }));
+    const mayCall = named && (await findCallable(gateway, { name, entry }, tools, named));
+    if (!mayCall) return tools.map((tool) => ({ tool }));
     // Calls run through a pipeline, so that they are checked and audited: one with this server and no other.
     return await context.open(
       choice,
       async (own) => {
         await own.services.servers?.refresh(name);
-        const introspectTool = createOutputIntrospection(own);
+        const introspectTool = createOutputIntrospection(own, mayCall);
         const found: Found[] = [];
         for (const tool of tools)
           found.push({ tool, outputSchema: await introspectTool(tool, { config: server }) });

@@ -68,19 +68,23 @@ export function parsePairs(
   option: string,
   separator: "=" | ":",
 ): Readonly<Record<string, string>> {
-  const end = typed.indexOf("--");
-  const own = end === -1 ? typed : typed.slice(0, end);
-  const values = own.flatMap((word, at) => {
-    if (word === `--${option}`) return [own[at + 1] ?? ""];
-    return word.startsWith(`--${option}=`) ? [word.slice(option.length + 3)] : [];
-  });
   return Object.fromEntries(
-    values.map((value) => {
+    parseRepeated(typed, option).map((value) => {
       const at = value.indexOf(separator);
       if (at < 1) throw usageError(`The option --${option} needs a name and a value: NAME${separator}VALUE.`);
       return [value.slice(0, at).trim(), value.slice(at + 1).trim()];
     }),
   );
+}
+
+/** Returns the values of an option that may be repeated. */
+export function parseRepeated(typed: readonly string[], option: string): readonly string[] {
+  const end = typed.indexOf("--");
+  const own = end === -1 ? typed : typed.slice(0, end);
+  return own.flatMap((word, at) => {
+    if (word === `--${option}`) return [own[at + 1] ?? ""];
+    return word.startsWith(`--${option}=`) ? [word.slice(option.length + 3)] : [];
+  });
 }
 
 const WIDTH = 20;

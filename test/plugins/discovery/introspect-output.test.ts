@@ -82,10 +82,23 @@ describe("finding out what a tool answers", () => {
       tool("list_issues", { annotations: { destructiveHint: true } }),
       tool("send_mail"),
       tool("execute_sql"),
+      tool("push_schema"),
+      tool("wire_funds_overview"),
+      tool("list_dropdb"),
     ];
     const { gateway, audited } = await openTool(tools, () => json({}));
     const introspect = createOutputIntrospection(gateway);
     for (const one of tools) expect(await introspect(one, { config })).toBeUndefined();
+    expect(audited).toEqual([]);
+  });
+
+  test("calls nothing on a server that waits for approval, or that is not allowed", async () => {
+    const { gateway, audited } = await openTool([tool("list_issues")], () => json({}));
+    const waiting = { ...gateway, services: { servers: { status: () => ({ status: "needs-approval" }) } } };
+    const held = createOutputIntrospection(waiting as unknown as Gateway);
+    expect(await held(tool("list_issues"), { config })).toBeUndefined();
+    const refused = createOutputIntrospection(gateway, () => false);
+    expect(await refused(tool("list_issues"), { config })).toBeUndefined();
     expect(audited).toEqual([]);
   });
 

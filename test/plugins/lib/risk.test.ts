@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { Tool, ToolAnnotations } from "../../../core/mod.ts";
 import { type RiskLevel, riskLevels } from "../../../core/services/policy.ts";
 import { inferPolicy } from "../../../plugins/lib/risk.ts";
+import { type RealTool, realCatalog } from "../types/_real-catalog.ts";
 
 function tool(name: string, rest: Partial<Tool> = {}): Tool {
   return {
@@ -31,11 +32,18 @@ describe("the risk of a tool by its name", () => {
       "listDirectory",
       "get-user",
       "search",
-      "git_status",
       "checkBalance",
-      "transfer_verify",
       "get_charge",
       "describeTable",
+      "get_pull_request",
+      "list_issues",
+      "get_release",
+      "getPullRequestComments",
+      "sheets_get_values",
+      "hosting_listWordPressInstallationsV1",
+      "get_deleted_users",
+      "list_dropdowns",
+      "query_docs",
     ],
     medium: ["create_issue", "addComment", "update-page", "set_label", "browser_click", "git_commit"],
     high: [
@@ -60,6 +68,10 @@ describe("the risk of a tool by its name", () => {
       "revoke_token",
       "find_and_delete",
       "bulk_remove",
+      "get_rid_of_users",
+      "list_dropdb",
+      "drop_schema",
+      "fetch_and_delete",
     ],
   };
   for (const [level, names] of Object.entries(cases)) {
@@ -70,6 +82,48 @@ describe("the risk of a tool by its name", () => {
     "%j says too little, or too much, and is high",
     (name) => expect(inferRisk(tool(name))).toBe("high"),
   );
+
+  test.each([
+    ...["push_schema", "wire_funds_overview", "resolve_incident", "check_out", "checkIn", "sync_status"],
+    ...["find_and_replace", "find_or_create", "read_write_file", "show_hidden_files", "get_and_frobnicate"],
+    ...["git_status", "transfer_verify", "frobnicate_list", "frobnicate_get_users", "server_health"],
+    ...["query_database", "run_soql_query", "download_file", "export_notes", "git_fetch", "list_deleteall"],
+    ...["list_userdelete", "get_d\u0435lete", `get_${"x".repeat(41)}`, "list\u200b_users"],
+  ])("%j is not low", (name) => expect(inferRisk(tool(name))).not.toBe("low"));
+
+  test("the name of its server may stand before the verb, and no unknown word may", () => {
+    expect(inferRisk(tool("acme_get_users", { server: "acme-mcp" }))).toBe("low");
+    expect(inferRisk(tool("acme_get_users"))).toBe("high");
+    expect(inferRisk(tool("wipe_get_users", { server: "wipe" }))).toBe("destructive");
+  });
+
+  const word = fc.stringMatching(/^[a-z]{3,10}$/);
+  const writing = fc.constantFrom(
+    ...["delete", "remove", "drop", "send", "pay", "write", "create", "set", "replace", "execute", "revoke"],
+  );
+
+  test("is never low with a verb that only writes, wherever that stands", () => {
+    fc.assert(
+      fc.property(fc.array(word), writing, fc.array(word), (before, verb, after) => {
+        for (const lead of [[], ["get"], ["list"]]) {
+          expect(inferRisk(tool([...lead, ...before, verb, ...after].join("_")))).not.toBe("low");
+        }
+      }),
+    );
+  });
+
+  test("is never low where no reading verb leads", () => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom("schema", "status", "metadata", "overview", "health"),
+        word,
+        (noun, first) => {
+          fc.pre(inferRisk(tool(first)) !== "low");
+          expect(inferRisk(tool(`${first}_${noun}`))).not.toBe("low");
+        },
+      ),
+    );
+  });
 });
 
 describe("the risk of a REST operation", () => {
@@ -78,6 +132,10 @@ describe("the risk of a REST operation", () => {
     ["GET", "/charge/{reference}", "charge-check", "low"],
     ["GET", "/send", "send-sms", "high"],
     ["GET", "/purge", "purge-cache", "destructive"],
+    ["GET", "/cookies/delete", "get-cookies-delete", "destructive"],
+    ["GET", "/bank/resolve", "bank-resolve", "low"],
+    ["GET", "/status", "status", "low"],
+    ["POST", "/plans/{id}/migrate", "get-plan", "high"],
     ["POST", "/transaction/initialize", "initialize-transaction", "medium"],
     ["POST", "/transaction/charge_authorization", "charge-authorization", "high"],
     ["POST", "/v1/charges", "post-charges", "high"],
@@ -126,6 +184,39 @@ test("scopes and the rate limit come from what an operation is about", () => {
 
 test("the gateway's own tools are low risk, whatever they are called", () => {
   expect(inferRisk(tool("delete_everything", { builtin: true }))).toBe("low");
+});
+
+const catalog = realCatalog();
+describe.runIf(catalog.length > 0)("the risk of the tools of real servers, by name alone", () => {
+  const byName = ({ name }: RealTool): RiskLevel => inferRisk(tool(name));
+
+  test("at most 15 % of those that say they read are not low", () => {
+    const read = catalog.filter(({ annotations: hints }) => hints?.readOnlyHint === true);
+    const missed = read.filter((one) => byName(one) !== "low");
+    console.info(`not low: ${missed.length} of ${read.length}`);
+    expect(missed.length / read.length).toBeLessThanOrEqual(0.15);
+  });
+
+  test("of those that say they write, only such are low whose names say that they read", () => {
+    const writes = catalog.filter(
+      ({ annotations: hints }) => hints?.readOnlyHint === false || hints?.destructiveHint === true,
+    );
+    // Most of these have the hint by default; the others write beside what their names say.
+    expect(writes.filter((one) => byName(one) === "low").map(({ name }) => name)).toEqual([
+      "get_network_request",
+      "find_flaky_tests",
+      "hosting_verifyDomainOwnershipV1",
+      "hosting_detectWordPressInstallationsV1",
+      "excel_describe_sheets",
+      "excel_read_sheet",
+      "API-query-data-source",
+      "preview_prices",
+      "preview_subscription_update",
+      "preview_subscription_charge",
+      "retrieve_metadata",
+      "list_tables",
+    ]);
+  });
 });
 
 const annotations: fc.Arbitrary<ToolAnnotations> = fc.record(

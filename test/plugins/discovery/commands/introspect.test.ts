@@ -174,28 +174,38 @@ None of this can be called before you approve it: toolpipe approve notes
     expect((await runMain(["revoke", "notes"])).code).toBe(2);
   });
 
-  test("is asked for what it answers only where it is told so, and only by what reads", async () => {
+  test("is asked for what it answers only by reading tools that the user names, or has approved", async () => {
     const at = await place();
-    const answers = { list_notes: say([{ id: 1 }]), delete_note: say({ gone: true }) };
-    const tools = [
-      { name: "list_notes", inputSchema },
-      { name: "delete_note", inputSchema },
-    ];
+    const names = ["list_notes", "get_note", "delete_note", "push_schema"];
+    const answers = Object.fromEntries(names.map((name) => [name, say([{ id: 1 }])]));
+    const tools = names.map((name) => ({ name, inputSchema }));
     const command = await told(at.home, tools, answers);
     const folder = join(at.project, "out", "pending", "notes");
     const file = join(folder, "list_notes.rtfs");
     const line = ["introspect", "--as", "notes", "--out", join("out", "pending")];
     await runMain([...line, ...command]);
     expect(await readFile(file, "utf8")).not.toContain(":output-schema");
-    await runMain([...line, "--outputs", ...command]);
+    const refused = await runMain([...line, "--outputs", ...command]);
+    expect(refused).toMatchObject({ code: 0, stderr: expect.stringContaining("--call TOOL") });
+    expect(await readFile(file, "utf8")).not.toContain(":output-schema");
+    await runMain([...line, ...names.slice(2).flatMap((name) => ["--call", name]), ...command]);
+    expect((await runMain(["audit", "tail", "--json"])).stdout).not.toContain('"notes:');
+    await runMain([...line, "--call", "list_notes", "--call=delete_note", ...command]);
     expect(await readFile(file, "utf8")).toContain(":output-schema [:vector [:map\n    [:id :int]]]\n");
-    expect(await readFile(join(folder, "delete_note.rtfs"), "utf8")).not.toContain(":output-schema");
+    for (const other of names.slice(1)) {
+      expect(await readFile(join(folder, `${other}.rtfs`), "utf8")).not.toContain(":output-schema");
+    }
     const audited = await runMain(["audit", "tail", "--json"]);
     expect(audited.stdout).toContain("notes:list_notes");
-    expect(audited.stdout).not.toContain("notes:delete_note");
+    expect(audited.stdout).not.toMatch(/notes:(get_note|delete_note|push_schema)/);
     // Observed outputs of a tool are no part of the approval.
     await runMain(["approve", "notes"]);
     expect((await runMain(["execute", "notes", "list_notes"])).code).toBe(0);
+    // With the approval of the user, the other reading tool is called too.
+    expect(await runMain([...line, "--outputs", ...command])).toMatchObject({ code: 0, stderr: "" });
+    const later = await runMain(["audit", "tail", "--json"]);
+    expect(later.stdout).toContain("notes:get_note");
+    expect(later.stdout).not.toMatch(/notes:(delete_note|push_schema)/);
   });
 
   test("is started to be looked at, and by nothing else until it is approved", async () => {
