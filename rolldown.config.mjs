@@ -48,6 +48,10 @@ const together = {
   core: ["core/mod"],
   served: ["plugins/cli/serve", "plugins/cli/running-gateways", "presets/passthrough"],
   anygpt: ["presets/anygpt/preset"],
+  // Before the preset `gateway`: what both need would be in its file, and the others would load all of it.
+  connection: ["plugins/upstreams/connect-server", "plugins/mcp/stdio/connect"],
+  search: ["plugins/search/searcher", "plugins/search/fusion/ranker", "plugins/search/fusion/relevance"],
+  http: ["plugins/lib/http/client"],
   gateway: ["presets/gateway/mod"],
 };
 

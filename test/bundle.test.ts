@@ -30,6 +30,20 @@ test.each(Object.entries(bin))(
   },
 );
 
+test.each(["connectServer", "connectStdio", "createSearcher", "fusionRanker", "createHttp"])(
+  "the file of %s loads nothing that only the preset gateway has",
+  async (name) => {
+    const folder = join(root, "dist", "chunks");
+    const files = await Promise.all(
+      (await readdir(folder)).filter((file) => file.endsWith(".js")).map((file) => loaded(join(folder, file))),
+    );
+    const own = files.filter((found) => [...found.values()][0]?.includes(`function ${name}(`));
+    const reached = own.flatMap((found) => [...found.keys()]).filter((file) => /gateway-.{8}\.js$/.test(file));
+    expect(own).toHaveLength(1);
+    expect(reached).toEqual([]);
+  },
+);
+
 test("bundled files import only declared dependencies", async () => {
   const chunks = (await readdir(join(root, "dist", "chunks"))).filter((name) => name.endsWith(".js"));
   const allowed = new Set([...Object.keys(dependencies), ...Object.keys(peerDependencies)]);
