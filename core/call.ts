@@ -150,8 +150,8 @@ export class Call extends Cancellation {
 
   /** Adds a listener for progress, for example a time limit that moves with it. */
   listen(listener: (progress: Progress) => void): void {
-    this.#listeners ??= [];
-    this.#listeners.push(listener);
+    if (this.#listeners) this.#listeners.push(listener);
+    else this.#listeners = [listener];
   }
 
   /** Ends the call with `error`, even while its hooks run; the first error counts. */

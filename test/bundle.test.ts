@@ -35,10 +35,14 @@ test.each(["connectServer", "connectStdio", "createSearcher", "fusionRanker", "c
   async (name) => {
     const folder = join(root, "dist", "chunks");
     const files = await Promise.all(
-      (await readdir(folder)).filter((file) => file.endsWith(".js")).map((file) => loaded(join(folder, file))),
+      (await readdir(folder))
+        .filter((file) => file.endsWith(".js"))
+        .map((file) => loaded(join(folder, file))),
     );
     const own = files.filter((found) => [...found.values()][0]?.includes(`function ${name}(`));
-    const reached = own.flatMap((found) => [...found.keys()]).filter((file) => /gateway-.{8}\.js$/.test(file));
+    const reached = own
+      .flatMap((found) => [...found.keys()])
+      .filter((file) => /gateway-.{8}\.js$/.test(file));
     expect(own).toHaveLength(1);
     expect(reached).toEqual([]);
   },

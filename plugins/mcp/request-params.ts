@@ -14,31 +14,29 @@ const ownMeta = new Set([
 ]);
 
 /**
- * Makes the parameters of a request as they are sent. A modern server is told with each request what the client it is
+ * Completes the parameters of a request, in place, as they are sent. A modern server is told with each request what the client it is
  * made for can be asked, and gets answers to its earlier questions as they came.
  */
-export function toParams(
-  params: Readonly<JsonObject>,
+export function completeParams(
+  params: JsonObject,
   options: Pick<UpstreamRequestOptions, "meta" | "client" | "input">,
   modern: boolean,
 ): JsonObject {
   const { meta } = options;
   const passed = toOutgoingMeta(meta);
-  if (!modern) return passed ? { ...params, _meta: passed } : { ...params };
+  if (passed) params["_meta"] = passed;
+  if (!modern) return params;
   const { client, input } = options;
   // A legacy client that never set a level gets most messages.
   const level = getLogLevel({ meta, client }) ?? (client?.protocol === "legacy" ? "info" : undefined);
-  const _meta = {
+  params["_meta"] = {
     ...passed,
     [CAPABILITIES]: askable(client?.capabilities),
     ...(level !== undefined && { [LOG_LEVEL]: level }),
   };
-  return {
-    ...params,
-    _meta,
-    ...(input?.responses !== undefined && { inputResponses: input.responses }),
-    ...(input?.state !== undefined && { requestState: input.state }),
-  };
+  if (input?.responses !== undefined) params["inputResponses"] = input.responses;
+  if (input?.state !== undefined) params["requestState"] = input.state;
+  return params;
 }
 
 function toOutgoingMeta(meta: Readonly<JsonObject> | undefined): JsonObject | undefined {

@@ -102,8 +102,9 @@ export function createRequests(options: RequestsOptions): Requests {
         const request = new McpRequest(connection, id, init, resolve as (result: unknown) => void, reject);
         pending.set(id, request);
         if (envelope || onProgress) {
-          const meta = params["_meta"] as JsonObject | undefined;
-          params["_meta"] = { ...envelope, ...meta, ...(onProgress && { progressToken: id }) };
+          const meta: JsonObject = { ...envelope, ...(params["_meta"] as JsonObject | undefined) };
+          if (onProgress) meta["progressToken"] = id;
+          params["_meta"] = meta;
         }
         const message = { jsonrpc: "2.0" as const, id, method, params };
         const sending = transport.endsBySignal

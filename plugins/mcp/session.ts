@@ -9,7 +9,7 @@ import type {
 import { findJsonFault } from "../lib/json.ts";
 import { type McpPrior, negotiate, type Opening, toEnvelope, toInfo } from "./handshake.ts";
 import { type Capabilities, readLists } from "./lists.ts";
-import { createLogLevel, getLogLevel, toParams } from "./request-params.ts";
+import { completeParams, createLogLevel, getLogLevel } from "./request-params.ts";
 import { createRequests, type RequestInit } from "./requests.ts";
 import { receiveServerRequests } from "./server-requests.ts";
 import { keepSubscribed, watchEach } from "./subscription.ts";
@@ -127,29 +127,23 @@ export async function connectMcp(
     prior,
     list,
     call(tool, args, given = {}) {
-      const { timeoutMs = CALL_MS } = given;
-      return withLogLevel(given, () =>
-        requests.send({
-          method: "tools/call",
-          params: toParams({ name: tool, arguments: args }, given, isModern),
-          timeoutMs,
-          headers: options.createHeaders?.(tool, args),
-          options: given,
-          read: toToolResult,
-        }),
-      );
+      return sendFor(given, {
+        method: "tools/call",
+        params: { name: tool, arguments: args },
+        timeoutMs: given.timeoutMs ?? CALL_MS,
+        headers: options.createHeaders?.(tool, args),
+        options: given,
+        read: toToolResult,
+      });
     },
     request(method, params, given = {}) {
-      const { timeoutMs = CALL_MS } = given;
-      return withLogLevel(given, () =>
-        requests.send({
-          method,
-          params: toParams(params, given, isModern),
-          timeoutMs,
-          options: given,
-          read: checkResult,
-        }),
-      );
+      return sendFor(given, {
+        method,
+        params: { ...params },
+        timeoutMs: given.timeoutMs ?? CALL_MS,
+        options: given,
+        read: checkResult,
+      });
     },
     watch: (uris) =>
       isModern
@@ -189,9 +183,12 @@ export async function connectMcp(
     return requests.send({ method, params, timeoutMs, ...more, isOwn: true, read: (result) => result });
   }
 
-  function withLogLevel<T>(given: UpstreamRequestOptions, send: () => Promise<T>): Promise<T> {
+  /** Makes a request for a caller, once the server knows its log level. */
+  function sendFor<T>(given: UpstreamRequestOptions, request: RequestInit<T>): Promise<T> {
+    completeParams(request.params, given, isModern);
     const level = raiseLogLevel && getLogLevel(given);
-    return level === undefined || !raiseLogLevel ? send() : raiseLogLevel(level).then(send);
+    if (level === undefined || !raiseLogLevel) return requests.send(request);
+    return raiseLogLevel(level).then(() => requests.send(request));
   }
 
   /** Servers that register tools one by one announce each of them. */

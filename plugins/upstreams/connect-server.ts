@@ -105,15 +105,15 @@ async function redactFailures(
   };
   const upstream = await connect(redacted).catch(reject);
   const { request } = upstream;
+  // Created only after a failure: most calls do not fail.
+  const redactCall = (args: JsonObject): Redact => createRedactor([...secrets, ...findSecretArguments(args)]);
   return {
     ...upstream,
     list: (...given) => upstream.list(...given).catch(reject),
     call(name, args, options) {
-      // Created only after a failure: most calls do not fail.
-      const redactCall = (): Redact => createRedactor([...secrets, ...findSecretArguments(args)]);
       return upstream.call(name, args, options).then(
-        (result) => (result.isError === true ? redactResult(result, redactCall()) : result),
-        (thrown: unknown) => Promise.reject(toRedacted(thrown, redactCall())),
+        (result) => (result.isError === true ? redactResult(result, redactCall(args)) : result),
+        (thrown: unknown) => Promise.reject(toRedacted(thrown, redactCall(args))),
       );
     },
     ...(request && {

@@ -32,45 +32,58 @@ export function sendWithInput<T extends { readonly resultType?: unknown }>(
   send: (input: CallInput | undefined) => Promise<T>,
   context: InputContext,
 ): Promise<T> {
-  let hasOpenedPages = false;
-  let rounds = 0;
-  return attempt(context.input);
+  // Most requests need no input: the object that counts the rounds is created for those that do.
+  return send(context.input).then(
+    (result) => (isInputRequired(result) ? new InputRounds(send, context).answer(result) : result),
+    (thrown) => new InputRounds(send, context).openPages(thrown, context.input),
+  );
+}
 
-  function attempt(input: CallInput | undefined): Promise<T> {
-    return send(input).then(
-      (result) => (isInputRequired(result) ? answer(result) : result),
-      (thrown) => openPages(thrown, input),
-    );
+/** A request that is sent again with answers. */
+class InputRounds<T extends { readonly resultType?: unknown }> {
+  readonly #send: (input: CallInput | undefined) => Promise<T>;
+  readonly #context: InputContext;
+  #hasOpenedPages = false;
+  #rounds = 0;
+
+  constructor(send: (input: CallInput | undefined) => Promise<T>, context: InputContext) {
+    this.#send = send;
+    this.#context = context;
   }
 
-  async function answer(result: T): Promise<T> {
-    const { client, server, signal } = context;
+  async answer(result: T): Promise<T> {
+    const { client, server, signal } = this.#context;
     if (client?.protocol === "modern") return result;
     if (!client) {
       const message = `The server "${server}" asks for input, and there is no client that could give it.`;
       throw new GatewayError(QUESTION_REFUSED, message, { data: { sent: false } });
     }
-    if (rounds++ >= MAX_ROUNDS) {
+    if (this.#rounds++ >= MAX_ROUNDS) {
       const message = `The server "${server}" has asked for input ${MAX_ROUNDS} times and still does not answer.`;
       throw new GatewayError(UPSTREAM_PROTOCOL, message);
     }
     const { inputRequests, requestState } = result as JsonObject;
-    return attempt({
-      responses: await askClient(client, inputRequests, { server, signal }),
-      state: requestState,
-    });
+    const responses = await askClient(client, inputRequests, { server, signal });
+    return this.#attempt({ responses, state: requestState });
   }
 
   /** Sends a request again that failed because the user has to open a page first. */
-  async function openPages(thrown: unknown, input: CallInput | undefined): Promise<T> {
-    const pages = hasOpenedPages ? undefined : findPages(thrown);
-    const { client, server, signal } = context;
+  async openPages(thrown: unknown, input: CallInput | undefined): Promise<T> {
+    const pages = this.#hasOpenedPages ? undefined : findPages(thrown);
+    const { client, server, signal } = this.#context;
     if (!client || !pages) throw client ? withRequiredCapabilities(thrown) : thrown;
     // Once: a user who has not finished there gets the error and is not asked over and over.
-    hasOpenedPages = true;
+    this.#hasOpenedPages = true;
     const answers = Object.values(await askClient(client, pages, { server, signal }));
     if (!answers.every((given) => (given as JsonObject)["action"] === "accept")) throw thrown;
-    return attempt(input);
+    return this.#attempt(input);
+  }
+
+  #attempt(input: CallInput | undefined): Promise<T> {
+    return this.#send(input).then(
+      (result) => (isInputRequired(result) ? this.answer(result) : result),
+      (thrown) => this.openPages(thrown, input),
+    );
   }
 }
 

@@ -82,11 +82,15 @@ export function createStdioTransport(
       if (!starting) this.prepare();
       child = await starting;
     },
-    async send(message) {
-      if (closed || !child) throw notRunning();
-      const text = `${JSON.stringify(message)}\n`;
-      track(message);
-      await child.write(text);
+    send(message) {
+      try {
+        if (closed || !child) throw notRunning();
+        const text = `${JSON.stringify(message)}\n`;
+        track(message);
+        return child.write(text);
+      } catch (thrown) {
+        return Promise.reject(thrown);
+      }
     },
     async close() {
       finish();

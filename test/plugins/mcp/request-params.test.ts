@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createLogLevel, toParams } from "../../../plugins/mcp/request-params.ts";
+import { completeParams, createLogLevel } from "../../../plugins/mcp/request-params.ts";
 
 test("a server of the legacy protocol is set to the level of the most curious client", async () => {
   const sent: string[] = [];
@@ -31,7 +31,7 @@ test("with a request to a server of the modern protocol goes what its client can
   };
   const meta = { progressToken: 1, "io.modelcontextprotocol/clientInfo": { name: "x" }, traceparent: "t" };
   expect(
-    toParams({ name: "a" }, { client, meta, input: { responses: { q: {} }, state: "s" } }, true),
+    completeParams({ name: "a" }, { client, meta, input: { responses: { q: {} }, state: "s" } }, true),
   ).toEqual({
     name: "a",
     _meta: {
@@ -42,7 +42,7 @@ test("with a request to a server of the modern protocol goes what its client can
     inputResponses: { q: {} },
     requestState: "s",
   });
-  expect(toParams({ name: "a" }, { meta, input: { state: "s" } }, false)).toEqual({
+  expect(completeParams({ name: "a" }, { meta, input: { state: "s" } }, false)).toEqual({
     name: "a",
     _meta: { traceparent: "t" },
   });
