@@ -37,6 +37,11 @@ export interface BuiltinOptions {
      */
     readonly pinned?: readonly string[] | undefined;
     /**
+     * Whether `execute_tool` wraps what a tool returns: `{ success, result }`, or `{ success: false, error }`. Images and other content stay beside it.
+     * @default false
+     */
+    readonly envelope?: boolean | undefined;
+    /**
      * Whether answers are also structured content, with an output schema. Many hosts show a model both.
      * @default false
      */

@@ -1,7 +1,6 @@
 import { once } from "node:events";
 import {
   type CallRequest,
-  type ContentBlock,
   errorKinds,
   type Gateway,
   GatewayError,
@@ -9,18 +8,14 @@ import {
   type ToolResult,
 } from "../../core/mod.ts";
 import { configArgs, defineCommand } from "../../core/services/command.ts";
-import {
-  type ExecutionError,
-  runTarget,
-  type Target,
-  toExecutionError,
-  toToolError,
-} from "../../presets/anygpt/execute.ts";
+import { type ExecutionResult, toExecutionResult, toFailedResult } from "../../presets/anygpt/envelope.ts";
+import { runTarget, type Target } from "../../presets/anygpt/execute.ts";
 import { askForTool, showWaiting } from "../lib/servers.ts";
 import { colorMarks, toTerminalLine, toTerminalLines, usageError } from "../lib/terminal/output.ts";
 import { untilInterrupted } from "../lib/terminal/process.ts";
 import { trace as tracePlugin } from "../trace.ts";
 import { openGateway } from "./context.ts";
+import { formatResult } from "./format-result.ts";
 
 /** Executes one tool. */
 export const command = defineCommand({
@@ -34,7 +29,10 @@ export const command = defineCommand({
       valueHint: "JSON",
     },
     stream: { type: "boolean", description: "Print the progress of the tool" },
-    json: { type: "boolean", description: "Print JSON; with --stream, one object a line" },
+    json: {
+      type: "boolean",
+      description: 'Print JSON; with --stream one object a line, of type "progress" and at last "result"',
+    },
     trace: { type: "boolean", description: "Print the stages of the call to standard error" },
     ...configArgs,
   },
@@ -99,12 +97,13 @@ function createExecutionView(
   const printBlock = (block: string): void => {
     process.stdout.write(steps > 0 ? `\n${block}` : block);
   };
-  const printError = (error: ExecutionError): void => {
-    const { code, message } = error;
-    if (json) printJson("result", { success: false, error });
+  const print = (outcome: ExecutionResult, describe: () => string): void => {
+    const { error } = outcome;
+    if (json) printJson("result", outcome);
+    else if (!error) printBlock(`${colorMarks("✓ Success")}\n\nResult:\n${describe()}\n`);
     else
       printBlock(
-        `${colorMarks("✗ Error")}\n\nCode: ${code}\nMessage: ${toTerminalLines(message)}\nServer: ${toTerminalLine(server)}\nTool: ${toTerminalLine(tool)}\n`,
+        `${colorMarks("✗ Error")}\n\nCode: ${error.code}\nMessage: ${toTerminalLines(error.message)}\nServer: ${toTerminalLine(server)}\nTool: ${toTerminalLine(tool)}\n`,
       );
   };
 
@@ -120,20 +119,13 @@ function createExecutionView(
     },
     /** Prints a result and returns the exit code. */
     end(result: ToolResult): number {
-      if (result.isError) {
-        printError(toToolError(result, server, tool));
-        return errorKinds.INTERNAL.exit;
-      }
-      if (json) printJson("result", { success: true, result });
-      else
-        printBlock(
-          `${colorMarks("✓ Success")}\n\nResult:\n${toTerminalLines(formatResult(result)).replace(/^/gm, "  ")}\n`,
-        );
-      return 0;
+      const outcome = toExecutionResult(result, server, tool);
+      print(outcome, () => toTerminalLines(formatResult(result)).replace(/^/gm, "  "));
+      return outcome.success ? 0 : errorKinds.INTERNAL.exit;
     },
     /** Prints an error and returns the exit code. */
     fail(error: GatewayError): number {
-      printError(toExecutionError(error, server, tool));
+      print(toFailedResult(error, server, tool), () => "");
       return error.kind.exit;
     },
   };
@@ -142,15 +134,4 @@ function createExecutionView(
 function formatProgress({ progress, total, message }: Progress): string {
   const place = total === undefined ? `${progress}` : `${progress} of ${total}`;
   return `… ${place}${message === undefined ? "" : `: ${toTerminalLines(message)}`}`;
-}
-
-function formatResult({ content, structuredContent }: ToolResult): string {
-  if (content.length > 0) return content.map(formatBlock).join("\n");
-  return structuredContent === undefined ? "(nothing)" : JSON.stringify(structuredContent, null, 2);
-}
-
-function formatBlock(block: ContentBlock): string {
-  if (block.type === "text") return String(block["text"]);
-  const facts = [block["mimeType"], block["uri"]].filter((fact) => typeof fact === "string");
-  return `[${[block.type, ...facts].join(" ")}]`;
 }

@@ -35,6 +35,11 @@ const options = v.strictObject({
     "Tools, as `server:tool`, that are listed beside the five meta-tools.",
     [],
   ),
+  envelope: option(
+    v.boolean(),
+    "Whether `execute_tool` wraps what a tool returns: `{ success, result }`, or `{ success: false, error }`. Images and other content stay beside it.",
+    false,
+  ),
   structured: option(
     v.boolean(),
     "Whether answers are also structured content, with an output schema. Many hosts show a model both.",

@@ -29,6 +29,8 @@ const OPTIONAL = [1, 45, 80, 140, 240];
 const TYPES = [160, 90, 60];
 const SHORTEST_TYPE = 60;
 const WHOLE_TYPE = 4_000;
+/** Error of the estimate: an example that nobody asked for must not cost more than the details may. */
+const SPARE_TOKENS = 8;
 /** Room for descriptions, as a share of names and types, where these alone exceed the limit. */
 const DESCRIPTION_SHARE = 0.4;
 
@@ -46,6 +48,17 @@ export function describeParameters({ inputSchema }: Tool, typeLength = WHOLE_TYP
 export async function createExamples({ inputSchema }: Tool): Promise<ToolExample[]> {
   const parameters = await createExample(inputSchema);
   return isJsonObject(parameters) ? [{ description: "Arguments that its schema accepts", parameters }] : [];
+}
+
+/** Whether details with examples stay within a number of tokens; undefined is no limit. */
+export function fitsExamples(
+  details: JsonObject,
+  examples: readonly ToolExample[],
+  tokens: number | undefined,
+): boolean {
+  return (
+    tokens === undefined || estimateTokens(JSON.stringify({ ...details, examples })) <= tokens - SPARE_TOKENS
+  );
 }
 
 /** Describes a tool, shortened to about a number of tokens unless that is undefined. */

@@ -1,11 +1,4 @@
-import {
-  type Actor,
-  type Gateway,
-  GatewayError,
-  type JsonObject,
-  type Progress,
-  type ToolResult,
-} from "../../core/mod.ts";
+import { type Actor, type Gateway, GatewayError, type JsonObject, type Progress } from "../../core/mod.ts";
 import {
   findTool,
   listServerMetadata,
@@ -16,7 +9,8 @@ import { summarize } from "../../plugins/lib/text/shorten.ts";
 import { ensureListed, getSearch, waitForFirstListing } from "../shared/meta-tools.ts";
 import { getAnswersSettings } from "./answers.ts";
 import { createExamples, describeParameters, type ToolExample, type ToolParameter } from "./details.ts";
-import { type ExecutionError, runTarget, toExecutionError, toToolError } from "./execute.ts";
+import { type ExecutionResult, toExecutionResult, toFailedResult } from "./envelope.ts";
+import { runTarget } from "./execute.ts";
 import type { SearchResult } from "./pack.ts";
 
 /** Progress events kept until they are read; the oldest are dropped. */
@@ -40,13 +34,6 @@ export interface ToolMetadata {
   readonly examples?: readonly ToolExample[];
   readonly enabled: boolean;
   readonly tags: readonly string[];
-}
-
-/** Outcome of an execution. A result that the tool marked as an error is in `result` too. */
-export interface ExecutionResult {
-  readonly success: boolean;
-  readonly result?: ToolResult;
-  readonly error?: ExecutionError;
 }
 
 /** Event of an execution: progress as it comes, and at last the outcome. */
@@ -96,11 +83,10 @@ export function createEngine(gateway: Gateway): Engine {
 
   const executeTool: Engine["executeTool"] = async (server, tool, args, options = {}) => {
     try {
-      const result = await runTarget(gateway, { server, tool, args }, options);
-      if (!result.isError) return { success: true, result };
-      return { success: false, error: toToolError(result, server, tool), result };
+      const answer = await runTarget(gateway, { server, tool, args }, options);
+      return toExecutionResult(answer, server, tool);
     } catch (thrown) {
-      return { success: false, error: toExecutionError(GatewayError.from(thrown), server, tool) };
+      return toFailedResult(GatewayError.from(thrown), server, tool);
     }
   };
 

@@ -27,14 +27,6 @@ export interface Target {
   readonly args: unknown;
 }
 
-/** A failure, in the form of the specification. */
-export interface ExecutionError {
-  readonly code: string;
-  readonly message: string;
-  readonly server: string;
-  readonly tool: string;
-}
-
 /**
  * Runs a tool and returns its result unchanged. Throws the error of the call, with the tools that exist or the
  * signature of this one.
@@ -66,18 +58,6 @@ async function explainError(
   if (call.stage === "validate" && error.code === errorKinds.INVALID_ARGUMENTS.code && call.tool)
     return explainArgumentError(error, call.tool, args);
   return error;
-}
-
-/** Converts an error of the gateway. */
-export function toExecutionError(error: GatewayError, server: string, tool: string): ExecutionError {
-  return { code: error.kind.spec, message: error.message, server, tool };
-}
-
-/** Converts a result that a tool marked as an error. */
-export function toToolError({ content }: ToolResult, server: string, tool: string): ExecutionError {
-  const texts = content.flatMap((block) => (block.type === "text" ? [String(block["text"])] : []));
-  const message = texts.join("\n") || "The tool failed and did not say why.";
-  return { code: errorKinds.INTERNAL.spec, message, server, tool };
 }
 
 /** Creates the error for a missing tool: why the server has none, or similar tools. Disabled tools are not named. */

@@ -5,6 +5,7 @@
  * @module
  */
 
+export type { ExecutionError } from "../../plugins/lib/execution-error.ts";
 export type { ServerMetadata } from "../../plugins/lib/servers.ts";
 export { type AnswersOptions, answers, type DetailsStyle } from "./answers.ts";
 export { describeAnygptTools, writeAnygptInstructions } from "./describe.ts";
@@ -15,10 +16,9 @@ export {
   type Engine,
   type ExecuteOptions,
   type ExecutionEvent,
-  type ExecutionResult,
   type SearchToolsOptions,
   type ToolMetadata,
 } from "./engine.ts";
-export type { ExecutionError } from "./execute.ts";
+export type { ExecutionResult } from "./envelope.ts";
 export type { SearchResult } from "./pack.ts";
 export { anygpt } from "./preset.ts";

@@ -11,8 +11,9 @@ import { shorten } from "../../plugins/lib/text/shorten.ts";
 import { estimateTokens } from "../../plugins/lib/tokens.ts";
 import { getSearch, listPendingServers, toJsonResult } from "../shared/meta-tools.ts";
 import { getAnswersSettings, hasStringArguments } from "./answers.ts";
-import { createExamples, toToolDetails } from "./details.ts";
+import { createExamples, fitsExamples, toToolDetails } from "./details.ts";
 import { createEngine } from "./engine.ts";
+import { wrapAnswer } from "./envelope.ts";
 import { createToolNotFoundError, runTarget } from "./execute.ts";
 import { fitRows, packSearchResults } from "./pack.ts";
 
@@ -121,9 +122,13 @@ const getToolDetails: MetaTool = {
     // The description is no use for a tool that cannot be called, and may be the reason why it is disabled.
     if (!tool.enabled) throw createDisabledError(tool);
     const { details, detailTokens } = getAnswersSettings(gateway);
-    const described = toToolDetails(tool, details, args["full"] === true ? undefined : detailTokens);
-    const examples = args["examples"] === true ? { examples: await createExamples(tool) } : {};
-    return answer(gateway, { ...described, ...examples });
+    const tokens = args["full"] === true ? undefined : detailTokens;
+    const described = toToolDetails(tool, details, tokens);
+    if (args["examples"] === false) return answer(gateway, described);
+    const examples = await createExamples(tool);
+    const isWanted =
+      args["examples"] === true || (examples.length > 0 && fitsExamples(described, examples, tokens));
+    return answer(gateway, isWanted ? { ...described, examples } : described);
   },
 };
 
@@ -138,7 +143,9 @@ const executeTool: MetaTool = {
   annotations: { destructiveHint: true, openWorldHint: true },
   async run({ server, tool, arguments: args }, { gateway, call }) {
     const target = { server: String(server), tool: String(tool), args };
-    const result = await runTarget(gateway, target, { parent: call });
+    const { envelope, structured } = getAnswersSettings(gateway);
+    const answered = await runTarget(gateway, target, { parent: call });
+    const result = envelope ? wrapAnswer(answered, target.server, target.tool, { structured }) : answered;
     if (!hasStringArguments(call)) return result;
     const meta = isJsonObject(result._meta) ? result._meta : {};
     return { ...result, _meta: { ...meta, [ARGUMENTS_NOTE]: "Sent as a JSON string; send an object." } };

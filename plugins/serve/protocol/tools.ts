@@ -9,6 +9,7 @@ import {
 } from "../../../core/mod.ts";
 import { CLIENT_CANNOT } from "../../../core/services/clients.ts";
 import type { Results } from "../../../core/services/results.ts";
+import { toExecutionError } from "../../lib/execution-error.ts";
 import { invalidParams } from "../../lib/jsonrpc.ts";
 import { callerNotes } from "../client/call-client.ts";
 import { clientCannot, isQuestions, isRefusedState } from "../client/questions.ts";
@@ -168,7 +169,7 @@ const RPC_CODE = "toolpipe/rpcCode";
 function toFailure(call: SettledCall, error: GatewayError): ToolResult {
   const target = call.tool?.builtin ? call.args : { server: call.tool?.server, tool: call.tool?.name };
   const { server, tool } = target as { server?: unknown; tool?: unknown };
-  const body = { code: error.kind.spec, message: error.message, server, tool };
+  const body = toExecutionError(error, server, tool);
   return {
     content: [{ type: "text", text: JSON.stringify({ success: false, error: body }) }],
     isError: true,

@@ -34,7 +34,7 @@ describe("execute", () => {
     const { code, stdout } = await execute("demo", "add", `--args={"a":2,"b":3}`, "--json");
     expect(JSON.parse(stdout)).toEqual({
       success: true,
-      result: { content: [{ type: "text", text: "5" }] },
+      result: "5",
     });
     expect(stdout.trimEnd()).not.toContain("\n");
     expect(code).toBe(0);
@@ -124,7 +124,7 @@ describe("execute", () => {
 
   test("calls a meta-tool like any other", async () => {
     const { stdout } = await execute("anygpt", "search_tools", "--args", `{"query":"words"}`, "--json");
-    expect(JSON.parse(JSON.parse(stdout).result.content[0].text).results[0].tool).toBe("word_count");
+    expect(JSON.parse(stdout).result.results[0].tool).toBe("word_count");
   });
 
   test("tells what a meta-tool does not find, and not that the meta-tool is missing", async () => {

@@ -28,7 +28,7 @@ describe("execute on a server", () => {
     const json = await runMain(["execute", "files", "read_text_file", "--args", args, "--json"]);
     expect(JSON.parse(json.stdout)).toMatchObject({
       success: true,
-      result: { content: [{ type: "text", text: "one\ntwo" }] },
+      result: { content: "one\ntwo" },
     });
   });
 
@@ -102,7 +102,7 @@ describe("execute on a server", () => {
   test("tells why a server is not there, not that its tool is missing", async () => {
     await servers({ gone: dead, off: { ...faulty(), disabled: true } });
     const gone = await runMain(["execute", "gone", "echo"]);
-    expect(gone.stdout).toMatch(/Code: SERVER_CONNECTION_ERROR\nMessage: .*it was not found\.\n/);
+    expect(gone.stdout).toMatch(/Code: TOOL_EXECUTION_ERROR\nMessage: .*it was not found\.\n/);
     expect(gone.code).toBe(3);
     const off = await runMain(["execute", "off", "echo"]);
     expect(off.stdout).toMatch(/Code: TOOL_DISABLED\nMessage: .*It is switched off in .*\n/);
@@ -143,9 +143,7 @@ describe("execute on a server", () => {
     expect((await runMain(["search", "echo"])).code).toBe(0);
     await write(project, { "server.mjs": "process.exit(1);" });
     const { code, stdout } = await runMain(["execute", "one", "echo"]);
-    expect(stdout).toMatch(
-      /Code: SERVER_CONNECTION_ERROR\nMessage: The server "one" ended before it was ready/,
-    );
+    expect(stdout).toMatch(/Code: TOOL_EXECUTION_ERROR\nMessage: The server "one" ended before it was ready/);
     expect(code).toBe(3);
   });
 
@@ -188,7 +186,7 @@ export const empty = localTools("empty", { id: "empty" }, [
     });
     const run = (tool: string) => runMain(["execute", "empty", tool, "--config", "empty.json"]);
     expect((await run("nothing")).stdout).toContain("Result:\n  (nothing)\n");
-    expect((await run("data")).stdout).toContain('Result:\n  {\n    "a": 1\n  }\n');
+    expect((await run("data")).stdout).toContain("Result:\n  A: 1\n");
   });
 
   test("a result cannot steer the terminal, and JSON has it as it is", async () => {
@@ -196,6 +194,6 @@ export const empty = localTools("empty", { id: "empty" }, [
     const text = "\u001b[31mred\u001b[0m\r\n[1] two\tthree\u0007";
     const args = ["execute", "one", "echo", "--args", JSON.stringify({ text })];
     expect((await runMain(args)).stdout).toContain("Result:\n  red\n  [1] two\tthree\n");
-    expect(JSON.parse((await runMain([...args, "--json"])).stdout).result.content[0].text).toBe(text);
+    expect(JSON.parse((await runMain([...args, "--json"])).stdout).result).toBe(text);
   });
 });

@@ -32,7 +32,7 @@ describe("execute --stream", () => {
       { type: "progress", progress: 1, total: 3, message: "step 1" },
       { type: "progress", progress: 2, total: 3, message: "step 2" },
       { type: "progress", progress: 3, total: 3, message: "step 3" },
-      { type: "result", success: true, result: { content: [{ type: "text", text: "done" }] } },
+      { type: "result", success: true, result: "done" },
     ]);
     const failed = await runMain(["execute", "one", "fail", "--stream", "--json"]);
     expect(JSON.parse(failed.stdout)).toEqual({

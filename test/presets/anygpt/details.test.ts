@@ -52,6 +52,7 @@ test("full shows every word as its server has it", async () => {
       { name: "note", type: "string", description: long, required: false },
       { name: "tree", type: "{leaves?: string[]}", description: "", required: false },
     ],
+    examples: [{ description: expect.any(String), parameters: { id: expect.any(Number) } }],
   });
 });
 
@@ -68,6 +69,7 @@ test("a short description is returned unchanged", async () => {
         required: true,
       },
     ],
+    examples: [{ description: expect.any(String), parameters: { timezone: expect.any(String) } }],
   });
 });
 

@@ -39,7 +39,7 @@ describe("an engine over a server of its config", () => {
     ]);
     expect(await engine.executeTool("sdk", "echo", { text: "hello" })).toMatchObject({
       success: true,
-      result: { content: [{ type: "text", text: "hello" }] },
+      result: "hello",
     });
     expect(await engine.executeTool("sdk", "fail", {})).toMatchObject({
       success: false,
@@ -78,7 +78,7 @@ describe("an engine over a server of its config", () => {
     const call = await engine.gateway.run({ tool: "anygpt:list_tools", args: { server: "dead" } });
     expect(getError(call).kind.spec).toBe("SERVER_CONNECTION_ERROR");
     expect(await engine.executeTool("dead", "anything", {})).toMatchObject({
-      error: { code: "SERVER_CONNECTION_ERROR" },
+      error: { code: "TOOL_EXECUTION_ERROR", details: { code: "SERVER_CONNECTION_ERROR" } },
     });
     expect(await engine.executeTool("off", "echo", { text: "x" })).toMatchObject({ success: false });
     const found = parseJson(
@@ -201,7 +201,7 @@ describe("a reload", () => {
     await engine.reload();
     expect(closed).toBe(0);
     finish?.();
-    expect(await call).toMatchObject({ success: true, result: { content: [{ text: "done" }] } });
+    expect(await call).toMatchObject({ success: true, result: "done" });
     await until(() => closed === 1);
     await engine.close();
     expect(closed).toBe(2);

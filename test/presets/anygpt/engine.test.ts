@@ -72,12 +72,11 @@ describe("the engine over a gateway", () => {
     const engine = await openEngine();
     expect(await engine.executeTool("demo", "add", { a: 2, b: 3 })).toEqual({
       success: true,
-      result: { content: [{ type: "text", text: "5" }] },
+      result: "5",
     });
     expect(await engine.executeTool("odd", "broken", {})).toEqual({
       success: false,
       error: { code: "TOOL_EXECUTION_ERROR", message: "no", server: "odd", tool: "broken" },
-      result: { content: [{ type: "text", text: "no" }], isError: true },
     });
   });
 
@@ -122,7 +121,7 @@ describe("an execution as a stream", () => {
       { type: "progress", progress: 1, total: 3, message: "2" },
       { type: "progress", progress: 2, total: 3, message: "1" },
       { type: "progress", progress: 3, total: 3, message: "0" },
-      { type: "result", success: true, result: { content: [{ type: "text", text: "Liftoff!" }] } },
+      { type: "result", success: true, result: "Liftoff!" },
     ]);
   });
 
