@@ -658,11 +658,11 @@ export interface BuiltinOptions {
   };
   readonly rules?: {
     /**
-     * Rules that enable, disable and tag tools. The first rule that matches decides whether a tool is enabled; once any rule enables tools, all others are disabled.
+     * Rules that enable, disable and tag tools, as a list or with `conflict`. The first rule that matches decides whether a tool is enabled; once any rule enables tools, all others are disabled.
      * @default []
      */
     readonly toolRules?: readonly {
-      /** Patterns for the name of a tool, without its server. The first that matches decides; one with `!` before it decides that the rule does not apply. */
+      /** Globs, which ignore case, and `/regular expressions/` for the names of tools; a glob with a colon is for `server:tool`. A pattern with `!` before it excludes tools, wherever it stands; exclusions alone mean all other tools, and without `enabled` and `tags` they disable what they exclude. */
       readonly pattern: readonly string[];
       /** Only the tools of this server. */
       readonly server?: string | undefined;
@@ -670,7 +670,27 @@ export interface BuiltinOptions {
       readonly enabled?: boolean | undefined;
       /** Tags for the tools, in addition to those of other rules. */
       readonly tags?: readonly string[] | undefined;
-    }[] | undefined;
+    }[] | {
+      /**
+       * The rules.
+       * @default []
+       */
+      readonly rules?: readonly {
+        /** Globs, which ignore case, and `/regular expressions/` for the names of tools; a glob with a colon is for `server:tool`. A pattern with `!` before it excludes tools, wherever it stands; exclusions alone mean all other tools, and without `enabled` and `tags` they disable what they exclude. */
+        readonly pattern: readonly string[];
+        /** Only the tools of this server. */
+        readonly server?: string | undefined;
+        /** Whether the tools may be used. Of several rules with this field, the first counts. */
+        readonly enabled?: boolean | undefined;
+        /** Tags for the tools, in addition to those of other rules. */
+        readonly tags?: readonly string[] | undefined;
+      }[] | undefined;
+      /**
+       * What counts where rules disagree about a tool: the first that matches, or one that disables.
+       * @default "first-match"
+       */
+      readonly conflict?: "first-match" | "deny-wins" | undefined;
+    } | undefined;
   };
   readonly search?: {
     /** The ranker: a built-in one by its name, or another by its name or the path of its module. Without it, `fusion`. */
@@ -1055,7 +1075,7 @@ export interface BuiltinKeys {
   /** Options of the plugin `replicas`. */
   readonly replicas?: BuiltinOptions["replicas"];
   /**
-   * Rules that enable, disable and tag tools. The first rule that matches decides whether a tool is enabled; once any rule enables tools, all others are disabled.
+   * Rules that enable, disable and tag tools, as a list or with `conflict`. The first rule that matches decides whether a tool is enabled; once any rule enables tools, all others are disabled.
    * @default []
    */
   readonly toolRules?: NonNullable<BuiltinOptions["rules"]>["toolRules"];

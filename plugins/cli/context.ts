@@ -11,7 +11,7 @@ import {
 import type { CommandTable, ConfigChoice, OpenOptions } from "../../core/services/command.ts";
 import { presets } from "../../presets/mod.ts";
 import { listServerRows, listServerTools, showWaiting } from "../lib/servers.ts";
-import { usageError } from "../lib/terminal/output.ts";
+import { toTerminalLine, usageError } from "../lib/terminal/output.ts";
 import { writeNames } from "./completion-names.ts";
 import { otherFiles, selectConfig } from "./config-files.ts";
 
@@ -47,21 +47,30 @@ export async function loadServeConfig(choice: ConfigChoice): Promise<LoadedConfi
   const reporting =
     process.env["LOG_LEVEL"] === "debug"
       ? addPlugins(config, [(await import("../trace.ts")).trace()])
-      : { ...config, onReport: printReport };
+      : { ...config, onReport: printReport(failureCodes) };
   // Without a config, the servers of the clients are used.
   if (config.configFile !== undefined || !hasPlugin(config, "sources")) return reporting;
   return { ...reporting, options: { ...config.options, sources: { clients: "all" } } };
 }
 
-/** Prints warnings about plugins: of a part that can never run, and of a hook that was left behind. */
-function printReport({ code, message }: GatewayError): void {
-  if (code === errorKinds.PLUGIN_INVALID.code || code === errorKinds.TIMEOUT.code)
-    process.stderr.write(`toolpipe: ${message}\n`);
+/** Warnings about plugins: of a part that can never run, and of a hook that was left behind. */
+const pluginCodes: readonly string[] = [errorKinds.PLUGIN_INVALID.code, errorKinds.TIMEOUT.code];
+
+/** Warnings of a gateway that serves: commands show the state of servers and rules themselves. */
+const failureCodes: readonly string[] = [...pluginCodes, "RULE_DOUBTFUL"];
+
+/** Prints reports of these codes, and with them each failure to connect to a server. */
+function printReport(codes: readonly string[]): (error: GatewayError) => void {
+  return ({ code, message, data }) => {
+    const isFailure = codes === failureCodes && data["event"] === "connection-failed";
+    if (isFailure || codes.includes(code)) process.stderr.write(`toolpipe: ${toTerminalLine(message)}\n`);
+  };
 }
 
 /** Loads the config for a command, which asks the servers it needs, when it needs them. */
 export async function loadCliConfig(choice: ConfigChoice): Promise<LoadedConfig> {
-  const config = await loadServeConfig(choice);
+  const loaded = await loadServeConfig(choice);
+  const config = loaded.onReport ? { ...loaded, onReport: printReport(pluginCodes) } : loaded;
   if (!hasPlugin(config, "upstreams")) return config;
   return { ...config, options: { ...config.options, upstreams: { discover: "none" } } };
 }

@@ -10,6 +10,7 @@ import {
 } from "../lib/servers.ts";
 import { formatCount, output } from "../lib/terminal/output.ts";
 import { openGateway } from "./context.ts";
+import { listRuleWarnings } from "./rule-warnings.ts";
 
 /** Lists the servers with their status. */
 export const command = defineCommand({
@@ -24,7 +25,8 @@ export const command = defineCommand({
       await askServers(gateway, unknownServers(gateway));
       const rows = listServerRows(gateway);
       output(given.json, { servers: rows }, () => describe(gateway, rows, given));
-      for (const note of await describeBrokenFiles(gateway)) process.stderr.write(`! ${note}\n`);
+      const notes = [...(await describeBrokenFiles(gateway)), ...(await listRuleWarnings(gateway))];
+      for (const note of notes) process.stderr.write(`! ${note}\n`);
     });
   },
 });

@@ -2,7 +2,14 @@
 export type Matcher = (text: string) => boolean;
 
 /** Unit of a pattern: a character, or a set of code points as the ends of its ranges. */
-type Unit = string | { readonly ranges: readonly number[]; readonly negated: boolean };
+type Unit = string | CharacterSet;
+
+interface CharacterSet {
+  readonly ranges: readonly number[];
+  readonly negated: boolean;
+  /** Whether the upper case of a character may be the member; strings that are compared are in lower case then. */
+  readonly ignoresCase?: boolean;
+}
 
 const ANY: Unit = { ranges: [], negated: true };
 const HYPHEN = 0x2d;
@@ -19,15 +26,27 @@ interface Piece {
 
 /**
  * Compiles a glob: `*` is any number of characters, `?` is one, `[abc]` one of these, `[!a-z]` (or `[^a-z]`)
- * none of these; any other character is itself, in its own case. A star takes as few characters as it can and is
- * never tried again (what is between two stars may as well stand at the first place it fits), so no pattern
- * can stall: the time is at most that of comparing the string with each piece at each place.
+ * none of these; any other character is itself, in its own case unless `ignoreCase` is set. A star takes as few
+ * characters as it can and is never tried again (what is between two stars may as well stand at the first place it
+ * fits), so no pattern can stall: the time is at most that of comparing the string with each piece at each place.
  */
-export function compileGlob(pattern: string): Matcher {
+export function compileGlob(pattern: string, options: { readonly ignoreCase?: boolean } = {}): Matcher {
+  if (!options.ignoreCase) return compileUnits(pattern, parse(pattern));
+  // Sets keep their ranges, since lower case would change what is between their ends.
+  const units = parse(pattern).map((piece) => piece.map(ignoreCase));
+  const matches = compileUnits(pattern.toLowerCase(), units);
+  return (text) => matches(text.toLowerCase());
+}
+
+function ignoreCase(unit: Unit): Unit {
+  return typeof unit === "string" ? unit.toLowerCase() : { ...unit, ignoresCase: true };
+}
+
+function compileUnits(pattern: string, units: readonly (readonly Unit[])[]): Matcher {
   // By far the most common kind.
   const within = /^\*([^*?[]+)\*$/.exec(pattern)?.[1];
   if (within) return (text) => text.includes(within);
-  const [first, ...rest] = parse(pattern).map(toPiece);
+  const [first, ...rest] = units.map(toPiece);
   const last = rest.pop();
   if (!first) return (text) => text === "";
   if (!last) return (text) => first.match(text, 0) === text.length;
@@ -91,11 +110,21 @@ function parseSet(content: readonly string[]): Unit {
 
 function fits(unit: Unit, codePoint: number): boolean {
   if (typeof unit === "string") return unit.codePointAt(0) === codePoint;
-  const { ranges, negated } = unit;
+  const { ranges, negated, ignoresCase } = unit;
+  const isMember =
+    isWithin(ranges, codePoint) || (ignoresCase === true && isWithin(ranges, toUpperCase(codePoint)));
+  return isMember !== negated;
+}
+
+function isWithin(ranges: readonly number[], codePoint: number): boolean {
   for (let index = 0; index < ranges.length; index += 2) {
-    if ((ranges[index] as number) <= codePoint && codePoint <= (ranges[index + 1] as number)) return !negated;
+    if ((ranges[index] as number) <= codePoint && codePoint <= (ranges[index + 1] as number)) return true;
   }
-  return negated;
+  return false;
+}
+
+function toUpperCase(codePoint: number): number {
+  return String.fromCodePoint(codePoint).toUpperCase().codePointAt(0) ?? codePoint;
 }
 
 function toPiece(units: readonly Unit[]): Piece {

@@ -1,21 +1,23 @@
 import * as v from "valibot";
 import {
-  type Catalog,
   createDisabledError,
   defineError,
   definePlugin,
   type ErrorKind,
+  type Gateway,
   GatewayError,
   isJsonObject,
-  nearest,
   type Tool,
 } from "../../core/mod.ts";
+import { formatRuleReport } from "../../core/services/rules.ts";
 import type { ServerStatus, UpstreamMethod } from "../../core/services/servers.ts";
 import { option } from "../lib/options.ts";
-import { compileRules, createRuleReport, type ToolRule, toolRule, type Verdict } from "./rules.ts";
+import { inferPolicy } from "../lib/risk.ts";
+import { diagnoseRules, type KnownTools } from "./diagnose.ts";
+import { compileRules, toolRule, type Verdict } from "./rules.ts";
 
 export { compilePattern, type Pattern } from "./pattern.ts";
-export { compileRules, type ToolRule } from "./rules.ts";
+export { type Conflict, compileRules, type RuleSet, type ToolRule, type Verdict } from "./rules.ts";
 
 export const RULE_DOUBTFUL: ErrorKind = defineError("RULE_DOUBTFUL", {
   spec: "CONFIGURATION_ERROR",
@@ -25,11 +27,24 @@ export const RULE_DOUBTFUL: ErrorKind = defineError("RULE_DOUBTFUL", {
 
 const options = v.strictObject({
   toolRules: option(
-    v.array(toolRule),
-    "Rules that enable, disable and tag tools. The first rule that matches decides whether a tool is enabled; once any rule enables tools, all others are disabled.",
+    v.union([
+      v.array(toolRule),
+      v.strictObject({
+        rules: option(v.array(toolRule), "The rules.", []),
+        conflict: option(
+          v.picklist(["first-match", "deny-wins"]),
+          "What counts where rules disagree about a tool: the first that matches, or one that disables.",
+          "first-match",
+        ),
+      }),
+    ]),
+    "Rules that enable, disable and tag tools, as a list or with `conflict`. The first rule that matches decides whether a tool is enabled; once any rule enables tools, all others are disabled.",
     [],
   ),
 });
+
+/** Time in which changes of the catalog are collected before the rules are compared with it. */
+const REVIEW_DELAY_MS = 50;
 
 /** Options of the plugin `rules`. */
 export type RulesOptions = v.InferInput<typeof options>;
@@ -44,7 +59,11 @@ export const rules = definePlugin({
   errors: { RULE_DOUBTFUL },
   async setup(gateway, { toolRules }) {
     const { catalog } = gateway;
-    const { decide, matching, doubts } = await compileRules(toolRules);
+    const { rules: list, conflict } = Array.isArray(toolRules)
+      ? { rules: toolRules, conflict: undefined }
+      : toolRules;
+    const ruleSet = await compileRules(list, conflict);
+    const { decide } = ruleSet;
     // Keyed by the tool itself, since a hook may bind a tool to a call that never came through the catalog.
     const verdicts = new WeakMap<Tool, Verdict>();
     const judge = (tool: Tool): Verdict => {
@@ -56,14 +75,7 @@ export const rules = definePlugin({
     };
 
     gateway.provide("rules", {
-      doubts: () => doubts,
-      unmatched() {
-        const known = [...catalog.tools(), ...listRequests(gateway.services.servers?.statuses() ?? [])];
-        const matched = new Set(known.flatMap(({ server, name }) => matching(server, name)));
-        return toolRules.flatMap((rule, index) =>
-          matched.has(index + 1) ? [] : [createRuleReport(rule, index + 1, explainUnmatched(rule, catalog))],
-        );
-      },
+      diagnose: () => diagnoseRules(ruleSet, listKnownTools(gateway)),
       allows: (server, tool) => decide(server, tool).enabled,
       explain(server, tool) {
         const id = `"${server}:${tool}"`;
@@ -75,12 +87,31 @@ export const rules = definePlugin({
       },
     });
 
-    return {
-      ready() {
-        for (const { rule, reason } of doubts) {
-          gateway.report(new GatewayError(RULE_DOUBTFUL, `Rule ${rule}: ${reason}`, { data: { rule } }));
+    const reported = new Set<string>();
+    let reviewing: Promise<void> | undefined;
+    /** Reports each fault once. Faults that only tools show are found when their servers have been listed. */
+    const review = (): Promise<void> => {
+      reviewing ??= (async () => {
+        // Servers that are listed one after another are judged together, and after they are in the catalog.
+        await new Promise((resolve) => setTimeout(resolve, REVIEW_DELAY_MS).unref());
+        reviewing = undefined;
+        for (const found of await diagnoseRules(ruleSet, listKnownTools(gateway))) {
+          const key = `${found.rule} ${found.fault}`;
+          if (reported.has(key)) continue;
+          reported.add(key);
+          gateway.report(
+            new GatewayError(RULE_DOUBTFUL, formatRuleReport(found), {
+              data: { rule: found.rule, fault: found.fault },
+            }),
+          );
         }
-      },
+      })();
+      return reviewing;
+    };
+
+    return {
+      start: () => void (list.length > 0 && review()),
+      "catalog:change": () => void (list.length > 0 && review()),
       "tool:discover"(tool) {
         if (tool.builtin) return;
         const { enabled, tags, because } = judge(tool);
@@ -99,14 +130,20 @@ export const rules = definePlugin({
   },
 });
 
-function explainUnmatched({ server }: ToolRule, catalog: Catalog): string {
-  if (server === undefined || catalog.tools(server).length > 0) return "It matches no tool.";
-  if (catalog.server(server)) return `The server "${server}" has no tools.`;
-  const hint = nearest(
-    server,
-    catalog.servers().map(({ id }) => id),
-  );
-  return `There is no server "${server}"${hint ? `; did you mean "${hint}"?` : "."}`;
+/** Lists the tools, and the requests besides tool calls, that rules are for. */
+function listKnownTools({ catalog, services }: Gateway): KnownTools {
+  const statuses = services.servers?.statuses() ?? [];
+  const own = catalog.tools().filter(({ builtin }) => !builtin);
+  return {
+    tools: [...own, ...listRequests(statuses)],
+    servers: catalog.servers().map(({ id }) => id),
+    unknown: new Set(
+      statuses.flatMap(({ name, listedAt, config }) =>
+        listedAt === undefined && !config.disabled ? [name] : [],
+      ),
+    ),
+    isDestructive: (tool) => "id" in tool && inferPolicy(tool as Tool).riskLevel === "destructive",
+  };
 }
 
 /** Lists the requests besides tool calls that servers take, by their declared capabilities. */

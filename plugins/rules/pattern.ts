@@ -6,6 +6,8 @@ export interface Pattern {
   readonly source: string;
   /** Whether the pattern begins with `!`: what it matches is excluded. */
   readonly negated: boolean;
+  /** Whether it is matched against `server:tool`, not against the name of the tool. */
+  readonly withServer: boolean;
   readonly matches: Matcher;
 }
 
@@ -13,8 +15,9 @@ export interface Pattern {
 const MAX_LENGTH = 1_000;
 
 /**
- * Compiles a pattern: `/regex/flags` or a glob, either with `!` before it. Throws a `SyntaxError` whose message is the
- * reason why it cannot be used.
+ * Compiles a pattern: `/regex/flags` or a glob, either with `!` before it. A glob ignores case, and with a colon in it
+ * is matched against `server:tool`; a regular expression is taken as written, and matched against the name. Throws a
+ * `SyntaxError` whose message is the reason why it cannot be used.
  */
 export async function compilePattern(source: string): Promise<Pattern> {
   const negated = source.startsWith("!");
@@ -24,8 +27,10 @@ export async function compilePattern(source: string): Promise<Pattern> {
   // A single slash is no pair of them.
   const end = body.lastIndexOf("/");
   const isRegex = body.startsWith("/") && end > 0;
-  const matches = isRegex ? await compileRegex(body.slice(1, end), body.slice(end + 1)) : compileGlob(body);
-  return { source, negated, matches };
+  const matches = isRegex
+    ? await compileRegex(body.slice(1, end), body.slice(end + 1))
+    : compileGlob(body, { ignoreCase: true });
+  return { source, negated, withServer: !isRegex && body.includes(":"), matches };
 }
 
 async function compileRegex(expression: string, flags: string): Promise<Matcher> {

@@ -1,18 +1,17 @@
 import * as v from "valibot";
 import { GatewayError } from "../../core/mod.ts";
-import type { RuleReport } from "../../core/services/rules.ts";
 import { option } from "../lib/options.ts";
 import { compilePattern, type Pattern } from "./pattern.ts";
 
 const nonEmpty = v.pipe(v.string(), v.minLength(1, "a string that is not empty"));
 
-/** Schema of a rule, which decides about the tools whose name its patterns match. */
+/** Schema of a rule, which decides about the tools that its patterns match. */
 export const toolRule = v.strictObject({
   pattern: v.pipe(
     v.array(nonEmpty),
     v.minLength(1, "at least one pattern"),
     v.description(
-      "Patterns for the name of a tool, without its server. The first that matches decides; one with `!` before it decides that the rule does not apply.",
+      "Globs, which ignore case, and `/regular expressions/` for the names of tools; a glob with a colon is for `server:tool`. A pattern with `!` before it excludes tools, wherever it stands; exclusions alone mean all other tools, and without `enabled` and `tags` they disable what they exclude.",
     ),
     v.readonly(),
   ),
@@ -27,8 +26,11 @@ export const toolRule = v.strictObject({
   ),
 });
 
-/** Decides about the tools whose name its patterns match. */
+/** Decides about the tools that its patterns match. */
 export type ToolRule = v.InferOutput<typeof toolRule>;
+
+/** How rules that disagree about a tool are settled: by the first of them, or by one that disables. */
+export type Conflict = "first-match" | "deny-wins";
 
 /** The decision of the rules about one tool. */
 export interface Verdict {
@@ -37,68 +39,102 @@ export interface Verdict {
   readonly tags: readonly string[];
   /** The reason, in a sentence. */
   readonly because: string;
+  /** Index of the rule that decides; undefined if the default does. */
+  readonly rule?: number | undefined;
 }
 
 /** Compiled rules. */
-interface RuleSet {
+export interface RuleSet {
+  readonly rules: readonly CompiledRule[];
+  /** Whether a rule enables tools, so that all others are disabled. */
+  readonly isAllowList: boolean;
+  readonly conflict: Conflict;
   decide(server: string, tool: string): Verdict;
-  /** The rules that match a tool, by their place in the list, from 1. */
-  matching(server: string, tool: string): readonly number[];
-  /** Rules that are doubtful whatever the tools are. */
-  readonly doubts: readonly RuleReport[];
 }
 
-interface CompiledRule {
+/** Effect of a rule on a tool: `tags` alone, or a decision too. */
+export interface Effect {
+  readonly enabled: boolean | undefined;
+  /** Whether the tags of the rule are for the tool. */
+  readonly matches: boolean;
+}
+
+/** One compiled rule. */
+export interface CompiledRule {
   readonly rule: ToolRule;
   readonly patterns: readonly Pattern[];
-  readonly because: string;
+  /** Returns the effect on a tool; undefined if there is none. */
+  effect(server: string, tool: string): Effect | undefined;
 }
 
 /** Compiles rules. Throws `PLUGIN_INVALID`, naming rule and pattern, if one cannot be used. */
-export async function compileRules(rules: readonly ToolRule[]): Promise<RuleSet> {
+export async function compileRules(
+  rules: readonly ToolRule[],
+  conflict: Conflict = "first-match",
+): Promise<RuleSet> {
   const compiled: CompiledRule[] = [];
-  for (const [index, rule] of rules.entries()) {
-    const patterns = await compilePatterns(rule, index + 1);
-    const verb = rule.enabled ? "enables" : "disables";
-    compiled.push({ rule, patterns, because: `Rule ${index + 1} (${rule.pattern.join(", ")}) ${verb} it.` });
-  }
+  for (const [index, rule] of rules.entries()) compiled.push(await compileRule(rule, index + 1));
   const isAllowList = rules.some((rule) => rule.enabled === true);
   const undecided = isAllowList
     ? "No rule enables it, and where there is a rule that enables tools, all others are disabled."
     : "No rule disables it.";
 
   return {
+    rules: compiled,
+    isAllowList,
+    conflict,
     decide(server, tool) {
+      let decisive: number | undefined;
       let enabled: boolean | undefined;
-      let because = undecided;
       let tags: Set<string> | undefined;
-      for (const candidate of compiled) {
-        const { rule } = candidate;
+      for (const [index, { rule, effect }] of compiled.entries()) {
+        const isOpen = enabled === undefined || (enabled && conflict === "deny-wins");
         // The rule can change nothing any more.
-        if (!rule.tags && (enabled !== undefined || rule.enabled === undefined)) continue;
-        if (!applies(candidate, server, tool)) continue;
-        if (rule.enabled !== undefined && enabled === undefined) {
-          enabled = rule.enabled;
-          because = candidate.because;
+        if (!rule.tags && !isOpen) continue;
+        const own = effect(server, tool);
+        if (!own) continue;
+        if (own.enabled !== undefined && (enabled === undefined || (isOpen && !own.enabled))) {
+          enabled = own.enabled;
+          decisive = index;
         }
-        if (rule.tags) {
+        if (rule.tags && own.matches) {
           tags ??= new Set();
           for (const tag of rule.tags) tags.add(tag);
         }
       }
-      return { enabled: enabled ?? !isAllowList, tags: tags ? [...tags] : [], because };
+      const by = decisive === undefined ? undefined : compiled[decisive]?.rule;
+      const because =
+        by === undefined || decisive === undefined
+          ? undecided
+          : `Rule ${decisive + 1} (${by.pattern.join(", ")}) ${enabled ? "enables" : "disables"} it.`;
+      return { enabled: enabled ?? !isAllowList, tags: tags ? [...tags] : [], because, rule: decisive };
     },
-    matching: (server, tool) =>
-      compiled.flatMap((candidate, index) => (applies(candidate, server, tool) ? [index + 1] : [])),
-    doubts: compiled.flatMap(({ rule, patterns }, index) =>
-      findDoubts(rule, patterns).map((reason) => createRuleReport(rule, index + 1, reason)),
-    ),
   };
 }
 
-/** Creates a report about a rule that may not do what it was written for. */
-export function createRuleReport({ pattern, server }: ToolRule, rule: number, reason: string): RuleReport {
-  return { rule, pattern, server, reason };
+async function compileRule(rule: ToolRule, number: number): Promise<CompiledRule> {
+  const patterns = await compilePatterns(rule, number);
+  const excluding = patterns.filter(({ negated }) => negated);
+  const including = patterns.filter(({ negated }) => !negated);
+  // Without a decision and tags, a list of exclusions would do nothing at all, and what it names would stay enabled.
+  const isBareExclusion = including.length === 0 && rule.enabled === undefined && !rule.tags?.length;
+  const match: Effect = { enabled: rule.enabled, matches: true };
+  const exclusion: Effect = { enabled: false, matches: false };
+  const fits = (all: readonly Pattern[], server: string, tool: string): boolean => {
+    for (const { matches, withServer } of all)
+      if (matches(withServer ? `${server}:${tool}` : tool)) return true;
+    return false;
+  };
+  return {
+    rule,
+    patterns,
+    effect(server, tool) {
+      if (rule.server !== undefined && rule.server !== server) return undefined;
+      if (isBareExclusion) return fits(excluding, server, tool) ? exclusion : match;
+      if (including.length > 0 && !fits(including, server, tool)) return undefined;
+      return fits(excluding, server, tool) ? undefined : match;
+    },
+  };
 }
 
 async function compilePatterns(rule: ToolRule, number: number): Promise<Pattern[]> {
@@ -116,26 +152,4 @@ async function compilePatterns(rule: ToolRule, number: number): Promise<Pattern[
     }
   }
   return patterns;
-}
-
-function applies({ rule, patterns }: CompiledRule, server: string, tool: string): boolean {
-  if (rule.server !== undefined && rule.server !== server) return false;
-  for (const pattern of patterns) if (pattern.matches(tool)) return !pattern.negated;
-  return false;
-}
-
-function findDoubts(rule: ToolRule, patterns: readonly Pattern[]): string[] {
-  const doubts: string[] = [];
-  const lastPositive = patterns.findLastIndex((pattern) => !pattern.negated);
-  if (lastPositive === -1) {
-    doubts.push('It has only patterns with "!", which leave tools out, so it matches none.');
-  } else {
-    for (const { source } of patterns.slice(lastPositive + 1)) {
-      doubts.push(`Its pattern "${source}" leaves nothing out, because the patterns before it decide first.`);
-    }
-  }
-  if (rule.enabled === undefined && !rule.tags?.length) {
-    doubts.push('It has neither "enabled" nor "tags", so it changes nothing.');
-  }
-  return doubts;
 }

@@ -1,13 +1,10 @@
-import type { BuiltinOptions } from "../../../core/config-types.ts";
 import { type Gateway, isJsonObject, type LoadedConfig } from "../../../core/mod.ts";
 import { configArgs, defineCommand } from "../../../core/services/command.ts";
 import { askServers, isIdle, listServerRows, listStatuses, unknownServers } from "../../lib/servers.ts";
 import { formatPath, output, toTerminalLine } from "../../lib/terminal/output.ts";
-
-type ToolRule = NonNullable<NonNullable<BuiltinOptions["rules"]>["toolRules"]>[number];
-
 import { switchedOff } from "../config-files.ts";
 import { openGateway } from "../context.ts";
+import { listRuleWarnings, readRules, type ToolRule } from "../rule-warnings.ts";
 import { describeFile } from "./sources.ts";
 
 /** Shows the config in use with its servers and tools. */
@@ -24,7 +21,8 @@ export const command = defineCommand({
 
 type ConfigFacts = Awaited<ReturnType<typeof collectFacts>>;
 
-async function collectFacts(gateway: Gateway, { configFile, preset, settings: options = {} }: LoadedConfig) {
+async function collectFacts(gateway: Gateway, config: LoadedConfig) {
+  const { configFile, preset, settings: options = {} } = config;
   const rows = listServerRows(gateway);
   const ttlMs = gateway.services.cache?.ttlMs;
   const { files = [] } = (await gateway.services.sources?.collect()) ?? {};
@@ -36,7 +34,8 @@ async function collectFacts(gateway: Gateway, { configFile, preset, settings: op
     cache: ttlMs === undefined ? { enabled: false } : { enabled: true, ttl: ttlMs / 1000 },
     // Clients have many possible files; only those that the config names are reported as missing.
     sources: files.filter(({ status, scope }) => status !== "missing" || scope === "config"),
-    toolRules: (readOption(options["rules"], "toolRules") ?? []) as readonly ToolRule[],
+    toolRules: readRules(config),
+    warnings: await listRuleWarnings(gateway),
     servers: {
       configured: rows.length,
       connected: rows.filter(({ status }) => status === "connected").length,
@@ -54,7 +53,7 @@ function readOption(options: object | undefined, name: string): unknown {
 }
 
 function describe(facts: ConfigFacts): string {
-  const { enabled, file, preset, plugins, cache, sources, toolRules, servers, tools } = facts;
+  const { enabled, file, preset, plugins, cache, sources, toolRules, warnings, servers, tools } = facts;
   const { configured, connected, atRest } = servers;
   const more = atRest > 0 ? ` (${atRest} ${atRest === 1 ? "connects" : "connect"} when used)` : "";
   return `MCP Discovery Configuration:
@@ -75,7 +74,7 @@ Tools: ${tools.total} total, ${tools.enabled} enabled
 File: ${file === null ? "none (the defaults apply)" : formatPath(file)}
 Preset: ${preset}
 Plugins: ${plugins.join(", ")}
-`;
+${warnings.map((warning) => `! ${warning}\n`).join("")}`;
 }
 
 function formatSection(title: string, lines: readonly string[]): string {

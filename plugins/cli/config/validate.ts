@@ -1,11 +1,16 @@
 import { errorKinds, type Gateway, GatewayError, type LoadedConfig } from "../../../core/mod.ts";
 import { configArgs, defineCommand } from "../../../core/services/command.ts";
-import { listStatuses } from "../../lib/servers.ts";
+import { askServers, unknownServers } from "../../lib/servers.ts";
 import { output } from "../../lib/terminal/output.ts";
 import { toolpipeProgram } from "../commands.ts";
 import { openGateway } from "../context.ts";
+import { hasRules, listRuleWarnings } from "../rule-warnings.ts";
 
-const args = { json: { type: "boolean", description: "Print JSON" }, ...configArgs } as const;
+const args = {
+  strict: { type: "boolean", description: "Exit with code 2 if there are warnings" },
+  json: { type: "boolean", description: "Print JSON" },
+  ...configArgs,
+} as const;
 
 /** Checks the config. */
 export const command = defineCommand({
@@ -18,15 +23,18 @@ export const command = defineCommand({
         onReport: ({ code, message }) =>
           void (code === errorKinds.PLUGIN_INVALID.code && reported.push(message)),
       });
-      await openGateway(
+      return await openGateway(
         given,
         async (gateway, config) => {
           const { configFile: file = null } = gateway;
+          // Whether a rule works shows in the tools that it is for.
+          if (hasRules(config)) await askServers(gateway, unknownServers(gateway));
           const warnings = [...(await collectWarnings(gateway)), ...reported, ...findHiddenCommands(config)];
           output(given.json, { valid: true, file, warnings }, () => {
             const where = file ?? "no config file, the defaults apply";
             return [`✓ Valid: ${where}`, ...warnings.map((warning) => `! ${warning}`), ""].join("\n");
           });
+          return given.strict && warnings.length > 0 ? errorKinds.CONFIG_INVALID.exit : 0;
         },
         { adjust },
       );
@@ -52,17 +60,13 @@ function findHiddenCommands({ plugins = [] }: LoadedConfig): string[] {
 
 /** Collects problems that do not keep the config from being used. */
 async function collectWarnings(gateway: Gateway): Promise<string[]> {
-  const { rules, sources: service } = gateway.services;
-  const { files = [], warnings = [] } = (await service?.collect()) ?? {};
-  // Before all tools are known, a rule may match one of the unknown ones.
-  const areKnown = listStatuses(gateway).every(({ listedAt }) => listedAt !== undefined);
-  const reports = [...(rules?.doubts() ?? []), ...(areKnown ? (rules?.unmatched() ?? []) : [])];
+  const { files = [], warnings = [] } = (await gateway.services.sources?.collect()) ?? {};
   return [
     ...files.flatMap(({ status, scope, file, reason }) => {
       if (status === "broken") return [reason ?? file];
       return status === "missing" && scope === "config" ? [`${file}: there is no such file.`] : [];
     }),
     ...warnings.map(({ message }) => message),
-    ...reports.map(({ rule, pattern, reason }) => `Rule ${rule} (${pattern.join(", ")}): ${reason}`),
+    ...(await listRuleWarnings(gateway)),
   ];
 }

@@ -1,4 +1,5 @@
 import type { Gateway, GatewayError, LoadedConfig, Plugin } from "../../../core/mod.ts";
+import { formatRuleReport } from "../../../core/services/rules.ts";
 import type { ServerStatus } from "../../../core/services/servers.ts";
 import { isHeld, listServerTools, listStatuses, showWaiting } from "../../lib/servers.ts";
 import { formatCount, toTerminalLine } from "../../lib/terminal/output.ts";
@@ -124,7 +125,7 @@ export async function collectFindings(gateway: Gateway): Promise<readonly Findin
     ...checkEntries(collected),
     ...checkLeftOut(collected),
     ...checkTools(gateway),
-    ...checkRules(gateway),
+    ...(await checkRules(gateway)),
   ].map((finding) => ({ ...finding, problem: toTerminalLine(finding.problem) }));
 }
 
@@ -188,16 +189,12 @@ function checkTools(gateway: Gateway): Finding[] {
   });
 }
 
-function checkRules(gateway: Gateway): Finding[] {
-  const { rules } = gateway.services;
-  if (!rules) return [];
-  // Before all tools are known, a rule may match one of the unknown ones.
-  const areKnown = listStatuses(gateway).every(({ listedAt }) => listedAt !== undefined);
+async function checkRules(gateway: Gateway): Promise<Finding[]> {
   const where = gateway.configFile ?? "the config";
-  return [...rules.doubts(), ...(areKnown ? rules.unmatched() : [])].map(({ rule, pattern, reason }) => ({
+  return ((await gateway.services.rules?.diagnose()) ?? []).map((found) => ({
     severity: "doubt",
     code: "RULE_DOUBTFUL",
-    problem: `Rule ${rule} (${pattern.join(", ")}): ${reason}`,
+    problem: formatRuleReport(found),
     fix: `Correct the rule under "toolRules" in ${where}; "toolpipe tools --all" lists the names there are.`,
   }));
 }

@@ -38,24 +38,37 @@ export function byTheProse(
   server: string,
   tool: string,
 ): { enabled: boolean; tags: string[] } {
-  // Server-specific rules are for that server only; patterns are processed in order.
-  const matching = rules.filter((rule) => {
-    if (rule.server !== undefined && rule.server !== server) return false;
-    const first = rule.pattern.find((pattern) => matchesSingle(pattern.replace(/^!/, ""), tool));
-    return first !== undefined && !first.startsWith("!");
+  const isOwn = (rule: ToolRule): boolean => rule.server === undefined || rule.server === server;
+  const fits = (pattern: string): boolean => matchesSingle(pattern.replace(/^!/, ""), tool);
+  const isExcluded = (rule: ToolRule): boolean =>
+    rule.pattern.some((pattern) => pattern.startsWith("!") && fits(pattern));
+  const isExclusion = (rule: ToolRule): boolean => rule.pattern.every((pattern) => pattern.startsWith("!"));
+  // Server-specific rules are for that server only; exclusions alone mean everything but them.
+  const matching = rules.filter(
+    (rule) =>
+      isOwn(rule) &&
+      !isExcluded(rule) &&
+      (isExclusion(rule) || rule.pattern.some((pattern) => !pattern.startsWith("!") && fits(pattern))),
+  );
+  // The first match determines enabled or disabled; exclusions that say nothing else disable what they exclude.
+  const decisions = rules.map((rule) => {
+    if (matching.includes(rule)) return rule.enabled;
+    const isBare = isExclusion(rule) && rule.enabled === undefined && !rule.tags?.length;
+    return isBare && isOwn(rule) ? false : undefined;
   });
-  // The first match determines enabled or disabled.
-  const decisive = matching.find((rule) => rule.enabled !== undefined);
+  const decisive = decisions.find((enabled) => enabled !== undefined);
   // If any rule has `enabled: true`, the default is disabled.
   const isAllowList = rules.some((rule) => rule.enabled === true);
   // Tags accumulate from all matching rules, and are deduplicated.
   const tags = matching
     .flatMap((rule) => rule.tags ?? [])
     .filter((tag, index, all) => all.indexOf(tag) === index);
-  return { enabled: decisive?.enabled ?? !isAllowList, tags };
+  return { enabled: decisive ?? !isAllowList, tags };
 }
 
 function matchesSingle(pattern: string, tool: string): boolean {
   const [, body, flags] = /^\/(.+)\/([a-z]*)$/.exec(pattern) ?? [];
-  return body === undefined ? slowGlob(pattern, tool) : new RegExp(body, flags).test(tool);
+  return body === undefined
+    ? slowGlob(pattern.toLowerCase(), tool.toLowerCase())
+    : new RegExp(body, flags).test(tool);
 }

@@ -30,6 +30,12 @@ function listEnabled(gateway: Gateway): string[] {
   return gateway.catalog.tools().flatMap((tool) => (tool.enabled ? [tool.id] : []));
 }
 
+/** The reports of one fault. */
+async function findFaults(gateway: Gateway, fault: string): Promise<Record<string, unknown>[]> {
+  const reports = (await gateway.services.rules?.diagnose()) ?? [];
+  return reports.flatMap(({ fault: own, ...rest }) => (own === fault ? [rest] : []));
+}
+
 describe("the plugin", () => {
   test("marks tools in the catalog and gives the reason", async () => {
     const gateway = await openRules({
@@ -144,8 +150,13 @@ describe("the service", () => {
       ],
     });
     await gateway.catalog.replace({ id: "empty" }, []);
-    expect(gateway.services.rules?.unmatched()).toEqual([
-      { rule: 2, pattern: ["raed"], server: undefined, reason: "It matches no tool." },
+    expect(await findFaults(gateway, "unmatched")).toEqual([
+      {
+        rule: 2,
+        pattern: ["raed"],
+        server: undefined,
+        reason: 'It matches no tool. Write "read" instead of "raed"?',
+      },
       {
         rule: 3,
         pattern: ["*"],
@@ -156,7 +167,7 @@ describe("the service", () => {
       { rule: 5, pattern: ["create_issue"], server: "files", reason: "It matches no tool." },
     ]);
     await gateway.catalog.replace({ id: "late" }, [{ name: "raed", inputSchema: {} }]);
-    expect(gateway.services.rules?.unmatched().map(({ rule }) => rule)).toEqual([3, 4, 5]);
+    expect((await findFaults(gateway, "unmatched")).map(({ rule }) => rule)).toEqual([3, 4, 5]);
   });
 
   test("explains any tool, in the catalog or not", async () => {
@@ -171,22 +182,45 @@ describe("the service", () => {
     );
   });
 
-  test("tells of a negation that comes too late, at load", async () => {
+  test("reports each fault once, also one that tools show later", async () => {
     const reported: GatewayError[] = [];
     const listener = plugin("listener", { error: (error) => void reported.push(error) });
-    const gateway = await openRules(
-      { toolRules: [{ pattern: ["*", "!*delete*"], enabled: true }] },
-      listener,
+    const toolRules = [
+      { pattern: ["*"], enabled: true },
+      { pattern: ["*delete*", "*drop*"], enabled: false },
+    ];
+    const gateway = await openRules({ toolRules }, listener);
+    await expect
+      .poll(() => reported)
+      .toMatchObject([{ code: "RULE_DOUBTFUL", data: { rule: 2, fault: "shadowed" } }]);
+    await gateway.catalog.replace({ id: "late" }, [{ name: "drop", inputSchema: {} }]);
+    await gateway.catalog.replace({ id: "later" }, [{ name: "x", inputSchema: {} }]);
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    expect(reported).toHaveLength(1);
+    expect(reported[0]?.message).toBe(
+      'Rule 2 (*delete*, *drop*): Rule 1 comes first and enables files:delete. Put it before rule 1, add "!*delete*", "!*drop*" to rule 1, or write "toolRules": { "conflict": "deny-wins", "rules": […] }.',
     );
-    expect(reported).toMatchObject([{ code: "RULE_DOUBTFUL", data: { rule: 1 } }]);
-    expect(reported[0]?.message).toContain('Rule 1: Its pattern "!*delete*" leaves nothing out');
-    expect(gateway.services.rules?.doubts()).toHaveLength(1);
+  });
+
+  test("honors a conflict of rules in which denial wins", async () => {
+    const gateway = await openRules({
+      toolRules: {
+        conflict: "deny-wins",
+        rules: [
+          { pattern: ["*"], enabled: true },
+          { pattern: ["*delete*"], enabled: false },
+        ],
+      },
+    });
+    expect(listEnabled(gateway)).toEqual(["files:read", "github:create_issue"]);
+    expect(await gateway.services.rules?.diagnose()).toEqual([]);
   });
 });
 
 describe("the options", () => {
   test.each<[unknown, string]>([
-    [{ toolRules: {} }, "toolRules"],
+    [{ toolRules: { conflict: "last-match" } }, "toolRules.conflict"],
+    [{ toolRules: "*" }, "toolRules"],
     [{ toolRules: [{ pattern: "*" }] }, "toolRules.0.pattern"],
     [{ toolRules: [{ pattern: [] }] }, "at least one pattern"],
     [{ toolRules: [{ pattern: [""] }] }, "toolRules.0.pattern.0"],

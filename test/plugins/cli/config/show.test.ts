@@ -6,7 +6,7 @@ test("config show reports that all options have their defaults", async () => {
   await place();
   const { code, stdout, stderr } = await runMain(["config", "show"]);
   expect(stdout).toMatch(
-    /^MCP Discovery Configuration:\n\nStatus: Enabled\nCache: Enabled \(TTL: 3600s\)\nFile: none \(the defaults apply\)\nPreset: anygpt\nPlugins: .*\n\nSources \(0\)\n\nTool Rules \(0\)\n\nServers: 0 configured, 0 connected\nTools: 0 total, 0 enabled\n$/,
+    /^MCP Discovery Configuration:\n\nStatus: Enabled\nCache: Enabled \(TTL: 3600s\)\n\nSources \(0\)\n\nTool Rules \(0\)\n\nServers: 0 configured, 0 connected\nTools: 0 total, 0 enabled\n\nFile: none \(the defaults apply\)\nPreset: anygpt\nPlugins: .*\n$/,
   );
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
 });
@@ -69,4 +69,21 @@ test("config validate --json prints the errors", async () => {
     code: 1,
     stdout: "",
   });
+});
+
+test("config show and list name rules that do not work as they are written, with what would work", async () => {
+  const toolRules = [
+    { pattern: ["*echo*"], enabled: true },
+    { pattern: ["/\\bslow\\b/"], enabled: true },
+    { server: "one", pattern: ["ehco"], tags: ["x"] },
+  ];
+  await place({ project: { "toolpipe.config.json": { mcpServers: { one: faulty() }, toolRules } } });
+  const warning = '! Rule 3 (ehco): It matches no tool. Write "echo" instead of "ehco"?\n';
+  expect((await runMain(["config", "show"])).stdout).toContain(warning);
+  expect((await runMain(["list"])).stderr).toContain(warning);
+  expect(await runMain(["config", "validate"])).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining(warning),
+  });
+  expect(await runMain(["config", "validate", "--strict"])).toMatchObject({ code: 2 });
 });

@@ -112,13 +112,9 @@ describe("config validate", () => {
       expect.stringMatching(/^! .*broken\.yaml:\d+:\d+: /),
       `! ${join(project, "not-there.yaml")}: there is no such file.`,
       expect.stringMatching(/^! In .*, the server "bad" cannot be used/),
-      expect.stringMatching(/^! Rule 1 \(!echo\): /),
+      '! Rule 2 (ehco): It matches no tool. Write "echo" instead of "ehco"?',
     ]);
     expect(code).toBe(0);
-    // Which rules match nothing is known once the tools are.
-    await runMain(["refresh", "one"]);
-    const known = JSON.parse((await runMain(["config", "validate", "--json"])).stdout);
-    expect(known.warnings).toContain("Rule 2 (ehco): It matches no tool.");
     await write(project, { "toolpipe.config.json": { mcpServers: { one: faulty() } } });
     expect(JSON.parse((await runMain(["config", "validate", "--json"])).stdout).warnings).toEqual([]);
   });
