@@ -6,13 +6,13 @@ import { toTerminalLine } from "../lib/terminal/output.ts";
 type ToolRules = NonNullable<NonNullable<BuiltinOptions["rules"]>["toolRules"]>;
 
 /** A rule as a config writes it. */
-export type ToolRule = Extract<ToolRules, readonly unknown[]>[number];
+export type WrittenRule = Extract<ToolRules, readonly unknown[]>[number];
 
 /** Reads the rules of a config, which may be a list or an object with one. */
-export function readRules({ settings }: Pick<LoadedConfig, "settings">): readonly ToolRule[] {
+export function readRules({ settings }: Pick<LoadedConfig, "settings">): readonly WrittenRule[] {
   const given = isJsonObject(settings?.["rules"]) ? settings["rules"]["toolRules"] : undefined;
   const list = isJsonObject(given) ? given["rules"] : given;
-  return Array.isArray(list) ? (list as ToolRule[]) : [];
+  return Array.isArray(list) ? (list as WrittenRule[]) : [];
 }
 
 /** Checks for rules. */

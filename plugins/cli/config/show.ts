@@ -4,7 +4,7 @@ import { askServers, isIdle, listServerRows, listStatuses, unknownServers } from
 import { formatPath, output, toTerminalLine } from "../../lib/terminal/output.ts";
 import { switchedOff } from "../config-files.ts";
 import { openGateway } from "../context.ts";
-import { listRuleWarnings, readRules, type ToolRule } from "../rule-warnings.ts";
+import { listRuleWarnings, readRules, type WrittenRule } from "../rule-warnings.ts";
 import { describeFile } from "./sources.ts";
 
 /** Shows the config in use with its servers and tools. */
@@ -81,7 +81,7 @@ function formatSection(title: string, lines: readonly string[]): string {
   return [`${title} (${lines.length})${lines.length > 0 ? ":" : ""}`, ...lines].join("\n");
 }
 
-function describeRule({ pattern, server, enabled, tags = [] }: ToolRule, index: number): string {
+function describeRule({ pattern, server, enabled, tags = [] }: WrittenRule, index: number): string {
   const does = [
     ...(enabled === undefined ? [] : [enabled ? "enabled" : "disabled"]),
     ...(tags.length > 0 ? [`tags: [${tags.join(", ")}]`] : []),
