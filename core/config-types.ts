@@ -949,6 +949,10 @@ export interface BuiltinOptions {
     readonly servers?: readonly {
       /** Id of the server. */
       readonly name: string;
+      /** Whether the server is used; true if it is left out. */
+      readonly enabled?: boolean | undefined;
+      /** Whether the server is left out, as some clients write it. */
+      readonly disabled?: boolean | undefined;
       readonly [name: string]: unknown;
     }[] | undefined;
     /**
@@ -956,6 +960,10 @@ export interface BuiltinOptions {
      * @default {}
      */
     readonly mcpServers?: { readonly [name: string]: {
+      /** Whether the server is used; true if it is left out. */
+      readonly enabled?: boolean | undefined;
+      /** Whether the server is left out, as some clients write it. */
+      readonly disabled?: boolean | undefined;
       readonly [name: string]: unknown;
     } } | undefined;
     /** Computer to read from, for tests. */

@@ -5,7 +5,7 @@ import { isPlugin, type Plugin } from "./plugin.ts";
 import { isPreset, type Preset } from "./preset.ts";
 
 /** The content of a config file. */
-export interface Config extends BuiltinKeys {
+export interface Config extends Omit<BuiltinKeys, "discovery"> {
   /** Lets an editor complete a JSON config: `./node_modules/toolpipe/core/config.schema.json`. */
   readonly $schema?: string;
   /** A preset by name, by path (`./my-preset.ts`), or imported; `anygpt` by default. */
@@ -16,6 +16,17 @@ export interface Config extends BuiltinKeys {
   readonly options?: BuiltinOptions & { readonly [plugin: string]: object | undefined };
   /** Time limits of hooks. */
   readonly limits?: HookLimits;
+  /**
+   * The section of an `anygpt.config.ts`, beside which only `options`, `plugins` and `limits` count; with the preset
+   * `gateway`, the options of its plugin `discovery`.
+   */
+  readonly discovery?: DiscoverySection | NonNullable<BuiltinKeys["discovery"]>;
+}
+
+/** The section `discovery` of an AnyGPT config. */
+export interface DiscoverySection extends Omit<Config, "$schema" | "discovery"> {
+  /** Whether there are servers at all; true if it is left out. */
+  readonly enabled?: boolean;
 }
 
 const milliseconds = v.pipe(

@@ -28,7 +28,12 @@ export async function loadModule(specifier: string, from: string): Promise<Recor
   const own = Object.hasOwn(alias, specifier) ? alias[specifier] : undefined;
   if (own) return await import(pathToFileURL(own).href);
   const { createJiti } = await import("jiti");
-  const inMemory: Record<string, unknown> = { toolpipe: await import("./mod.ts") };
+  const core = await import("./mod.ts");
+  const inMemory: Record<string, unknown> = {
+    toolpipe: core,
+    // The package of the AnyGPT specification, of which a config uses nothing but this function.
+    [ANYGPT_CONFIG]: { config: core.defineConfig, defineConfig: core.defineConfig },
+  };
   const jiti = createJiti(pathToFileURL(from).href, {
     alias,
     virtualModules: inMemory,
@@ -46,11 +51,22 @@ export async function loadModule(specifier: string, from: string): Promise<Recor
     const mentioned = Object.hasOwn(alias, name) ? alias[name] : undefined;
     if (mentioned) inMemory[name] = await import(pathToFileURL(mentioned).href);
   }
+  const bare = addConfigImport(source);
   const isPlainModule = /\.m?js$/.test(filename) && /^\s*(import|export)\b/m.test(source);
-  if (!isPlainModule || filename.includes("node_modules")) return await jiti.import(specifier);
+  if (bare === undefined && (!isPlainModule || filename.includes("node_modules")))
+    return await jiti.import(specifier);
   // Not `jiti.import`: it tries the runtime's import first, which never reads a file twice, and on failure runs it again.
   const options = { filename, ext: extname(filename), async: true, forceTranspile: true };
-  return (await jiti.evalModule(source, options)) as Record<string, unknown>;
+  return (await jiti.evalModule(bare ?? source, options)) as Record<string, unknown>;
+}
+
+const ANYGPT_CONFIG = "@anygpt/config";
+
+/** Adds the import of `config` to a module that only calls it, as the AnyGPT specification does; else undefined. */
+function addConfigImport(source: string): string | undefined {
+  const isUsed = /^\s*export\s+default\s+config\s*\(/m.test(source);
+  const isDeclared = /\b(?:const|let|var|function)\s+config\b|\bimport\b[^;'"]*\bconfig\b/.test(source);
+  return isUsed && !isDeclared ? `import { config } from "${ANYGPT_CONFIG}"; ${source}` : undefined;
 }
 
 /** Lists functions that load the plugins of this package. */

@@ -16,7 +16,7 @@ export {
 } from "./call.ts";
 export { Cancellation, followSignal, getAbortReason } from "./cancellation.ts";
 export type { Catalog, CatalogChange, RejectedTool } from "./catalog.ts";
-export { type Config, defineConfig } from "./config.ts";
+export { type Config, type DiscoverySection, defineConfig } from "./config.ts";
 export { parseData, readDataFile } from "./data-file.ts";
 export {
   type CoreCode,

@@ -64,12 +64,16 @@ export type Connection = StdioConnection | HttpConnection;
 export interface ServerConfig {
   /** Id in the catalog: no colon, no control character. */
   readonly name: string;
+  /** Name for people, until the server says its own. */
+  readonly title?: string | undefined;
   readonly description?: string | undefined;
   readonly connection: Connection;
   /** Disabled by its definition. */
   readonly disabled?: boolean | undefined;
   /** Tools that the definition allows or forbids, by exact name. */
   readonly tools?: { readonly include?: readonly string[]; readonly exclude?: readonly string[] } | undefined;
+  /** Tools that the definition describes. They are in the catalog until the server has listed its own. */
+  readonly declaredTools?: readonly { readonly name: string; readonly description: string }[] | undefined;
   readonly startTimeoutMs?: number | undefined;
   readonly callTimeoutMs?: number | undefined;
   /** Inputs that `${input:id}` asks the user for. */

@@ -59,7 +59,7 @@ async function findTools(
   const searchNow = async (): Promise<Ranking> =>
     (await gateway.services.search?.(query, options)) ?? { hits: [], nearest: [] };
   const unknown = unknownServers(gateway, options.server);
-  const known = listStatuses(gateway).some(({ listedAt }) => listedAt !== undefined);
+  const known = gateway.catalog.tools().length > 0;
   if (known) {
     const ranking = await searchNow();
     if (ranking.hits.length > 0 || unknown.length === 0) return ranking;

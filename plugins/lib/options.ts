@@ -14,6 +14,9 @@ export function option<const S extends v.GenericSchema, const D extends v.Defaul
   return v.optional(v.pipe(schema, v.description(description)), fallback as never) as never;
 }
 
+/** Schema of a switch: nothing but `true` and `false`, since a config that says "false" must not mean true. */
+export const trueOrFalse: v.BooleanSchema<string> = v.boolean("true or false");
+
 /** Creates the schema of a whole number. */
 export function wholeNumber(least: number) {
   // Formatted only if a value is wrong: the first number that is formatted takes 10 ms, because Node loads its data of

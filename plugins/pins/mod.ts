@@ -33,8 +33,13 @@ export const pins = definePlugin({
     const { approvals, state: store } = gateway.services;
     const pinned = createPins({ gateway, store, approvals, firstUse });
     const gate = approvals.gateTools((tool, isCalled) =>
-      pinned.isPinned(tool) ? undefined : pinned.judge(tool, isCalled),
+      pinned.isPinned(tool) || !isListed(tool.server) ? undefined : pinned.judge(tool, isCalled),
     );
+    /** Tools that a config describes are not yet those of their server, which would count as a change. */
+    function isListed(server: string): boolean {
+      const status = gateway.services.servers?.status(server);
+      return status?.config.declaredTools === undefined || status.listedAt !== undefined;
+    }
     gateway.register("approval", "tool", createToolApprovals({ gateway, approvals, gate, pinned }));
     return { "catalog:change": () => pinned.flush(), close: () => pinned.flush() };
   },

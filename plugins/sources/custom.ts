@@ -31,7 +31,7 @@ const readCustom: Reader = (data, context) => {
   }
   return {
     servers: [
-      ...mapEntries(listEntries(data["servers"], "servers"), removeDescriptions),
+      ...mapEntries(listEntries(data["servers"], "servers"), readDescriptions),
       ...listEntries(data["mcpServers"], "mcpServers"),
     ],
     inputs: data["inputs"],
@@ -44,10 +44,12 @@ function isServerJson(data: JsonObject): boolean {
   return isJsonObject(inner) && (Array.isArray(inner["packages"]) || Array.isArray(inner["remotes"]));
 }
 
-/** Removes `tools` in the format of spec 001, which describes the tools of a server and does not restrict them. */
-function removeDescriptions(entry: JsonObject): JsonObject {
-  const { tools } = entry;
-  return Array.isArray(tools) && tools.every(isJsonObject) ? { ...entry, tools: undefined } : entry;
+/** Reads `name` and `tools` of spec 001, which describe a server and its tools: neither is an id, nor a restriction. */
+function readDescriptions(entry: JsonObject, id: unknown): JsonObject {
+  const { tools, name } = entry;
+  const titled = typeof name === "string" && name !== id ? { title: name, ...entry } : entry;
+  const describes = Array.isArray(tools) && tools.every(isJsonObject);
+  return describes ? { ...titled, tools: undefined, declaredTools: tools } : titled;
 }
 
 /** Formats of files that the config names, besides those of the clients. */
@@ -86,7 +88,7 @@ export function fileSource({ type, path }: FileOption, own?: Source): Source {
 /** Creates the source of the servers in the config itself. */
 export function inlineSource(servers: unknown, mcpServers: unknown, file?: string): Source {
   const entries: readonly RawEntry[] = [
-    ...mapEntries(listEntries(servers, "servers"), removeDescriptions),
+    ...mapEntries(listEntries(servers, "servers"), readDescriptions),
     ...listEntries(mcpServers, "mcpServers"),
   ];
   return { name: "inline", read: readCustom, locations: () => [], entries, file };

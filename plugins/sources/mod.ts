@@ -6,7 +6,7 @@
 import * as v from "valibot";
 import { definePlugin } from "../../core/mod.ts";
 import type { Machine, Source } from "../../core/services/sources.ts";
-import { option } from "../lib/options.ts";
+import { option, trueOrFalse } from "../lib/options.ts";
 import { thisMachine } from "../lib/server-entry/machine.ts";
 import { clientNames, clients } from "./clients.ts";
 import { collect } from "./collect.ts";
@@ -47,6 +47,10 @@ const fileOption = v.pipe(
     ["path"],
   ),
 );
+const switches = {
+  enabled: option(trueOrFalse, "Whether the server is used; true if it is left out."),
+  disabled: option(trueOrFalse, "Whether the server is left out, as some clients write it."),
+};
 const options = v.strictObject({
   clients: option(
     v.union([v.literal("all"), v.array(v.picklist(clientNames))]),
@@ -55,12 +59,12 @@ const options = v.strictObject({
   ),
   sources: option(v.array(fileOption), "Files to read besides those of the clients.", []),
   servers: option(
-    v.array(v.looseObject({ name: v.pipe(v.string(), v.description("Id of the server.")) })),
+    v.array(v.looseObject({ name: v.pipe(v.string(), v.description("Id of the server.")), ...switches })),
     "Servers as spec 001 lists them: `{ name, description, connection }`.",
     [],
   ),
   mcpServers: option(
-    v.record(v.string(), v.looseObject({})),
+    v.record(v.string(), v.looseObject(switches)),
     "Servers by name, in the format of most clients.",
     {},
   ),

@@ -86,10 +86,12 @@ export function createPublishedListing(config: ServerConfig, options: ListingOpt
   }
 
   async function publish(): Promise<void> {
-    const { name: id, description } = config;
+    const { name: id, description, declaredTools = [] } = config;
     const { info, listing } = known ?? {};
-    const server = { id, title: info?.title, description: description ?? info?.title ?? info?.name };
-    const next = [server, listing?.tools ?? []] as const;
+    const title = info?.title ?? config.title;
+    const server = { id, title, description: description ?? title ?? info?.name };
+    const declared = declaredTools.map((tool) => ({ ...tool, inputSchema: { type: "object" } }));
+    const next = [server, listing?.tools ?? declared] as const;
     // Every change of the catalog makes the search index rebuild.
     if (isDeepStrictEqual(next, published)) return;
     ({ rejected } = await gateway.catalog.replace(...next));

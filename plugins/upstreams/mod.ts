@@ -113,12 +113,14 @@ export const upstreams = definePlugin({
       },
       check: (config) => holdBack(gateway, config),
     });
+    let hasDeclaredTools = false;
     gateway.provide("servers", pool);
     gateway.register("approval", "server", createServerApprovals(gateway));
     return {
       async ready() {
         const collected = await gateway.services.sources.collect();
         reportProblems(gateway, collected);
+        hasDeclaredTools = collected.servers.some(({ declaredTools }) => declaredTools !== undefined);
         await pool.start(collected.servers);
         // In the background: the start does not wait for a slow or dead server.
         if (discover !== "none") void pool.discover(discover);
@@ -127,8 +129,10 @@ export const upstreams = definePlugin({
         if (!tool.builtin) applyDefinition(tool, pool.status(tool.server)?.config);
       },
       resolve(call) {
-        // The first call may come before its server is listed. Then the call waits for the listing.
-        return call.tool || gateway.catalog.tool(call.toolId) ? undefined : waitForListing(call);
+        // The first call may come before its server is listed. Then the call waits for the listing; so does one of a
+        // tool that only the config describes.
+        const isKnown = call.tool || gateway.catalog.tool(call.toolId);
+        return isKnown && !hasDeclaredTools ? undefined : waitForListing(call);
       },
       execute(call, next) {
         const { tool, args } = call;

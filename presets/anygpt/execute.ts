@@ -16,6 +16,7 @@ import {
   serverNotFound,
 } from "../../plugins/lib/servers.ts";
 import { shorten } from "../../plugins/lib/text/shorten.ts";
+import { splitWords } from "../../plugins/lib/text/words.ts";
 import { explainArgumentError } from "../shared/argument-error.ts";
 
 const MAX_SUGGESTIONS = 3;
@@ -74,13 +75,20 @@ export async function createToolNotFoundError(
   const suggestions = await suggestTools(gateway, server, tool, names);
   const hint = suggestions.length > 0 ? ` Did you mean ${suggestions.join(" or ")}?` : "";
   const all =
-    names.length > 0 ? ` The tools of "${server}" are ${joinNames(names)}.` : ` "${server}" has no tools.`;
+    names.length > 0 ? ` The tools of "${server}" are ${joinNames(names)}.` : explainEmpty(gateway, server);
   return new GatewayError("TOOL_NOT_FOUND", `${start}${hint}${all}`, {
     data: { tool: `${server}:${tool}`, server, suggestions },
   });
 }
 
-/** Suggests names spelled alike, related tools, and the same name on another server. */
+function explainEmpty(gateway: Gateway, server: string): string {
+  const count = listServerTools(gateway, server).length;
+  return count === 0
+    ? ` "${server}" has no tools.`
+    : ` "${server}" has no enabled tools: all ${count} are disabled.`;
+}
+
+/** Suggests near names: spelled alike, of mostly the same words, or the same on another server. */
 async function suggestTools(
   gateway: Gateway,
   server: string,
@@ -96,7 +104,14 @@ async function suggestTools(
   const found = [
     ...(alike === undefined ? [] : [alike]),
     ...(elsewhere ? [elsewhere.id] : []),
-    ...(related?.hits ?? []).map((hit) => hit.tool.name),
+    ...(related?.hits ?? []).flatMap((hit) => (sharesWords(words, hit.tool.name) ? [hit.tool.name] : [])),
   ];
   return [...new Set(found)].slice(0, MAX_SUGGESTIONS).map((name) => shorten(name, 80));
+}
+
+/** Whether more than half of the words of a name are in another: one verb in common does not make names alike. */
+function sharesWords(words: string, name: string): boolean {
+  const asked = splitWords(words);
+  const own = new Set(splitWords(name));
+  return asked.filter((word) => own.has(word)).length > asked.length / 2;
 }

@@ -1,3 +1,4 @@
+import * as v from "valibot";
 import { LONGEST_TIMER_MS } from "../../../core/hooks.ts";
 import { checkJson, GatewayError, isJsonObject, type JsonObject } from "../../../core/mod.ts";
 import {
@@ -8,6 +9,7 @@ import {
   type RawEntry,
   type ServerConfig,
 } from "../../../core/services/sources.ts";
+import { trueOrFalse } from "../options.ts";
 import { EntryError, parseConnection, readStrings } from "./connection.ts";
 
 /** Normalized server, or the reason why an entry cannot be used. */
@@ -67,17 +69,41 @@ function build(
   if (origin.scope !== "config" && fields["driver"] !== undefined)
     throw new EntryError("it names a driver, which only the config of toolpipe may");
   const connection = parseConnection(fields, dialect);
-  const description = fields["description"];
+  const { description, title, declaredTools } = fields;
   return {
     name,
+    title: typeof title === "string" && title !== "" ? title.slice(0, LONGEST) : undefined,
     description: typeof description === "string" ? description.slice(0, LONGEST_DESCRIPTION) : undefined,
     connection,
-    disabled: fields["disabled"] === true || fields["enabled"] === false ? true : undefined,
+    disabled: readSwitch(fields, "disabled") === true || readSwitch(fields, "enabled") === false || undefined,
     tools: readToolFilter(fields),
+    declaredTools: readDeclaredTools(declaredTools),
     ...readTimeouts(fields, dialect),
     inputs: readInputs(connection, options.inputs ?? fields["inputs"]),
     origin,
   };
+}
+
+function readSwitch(fields: JsonObject, key: string): boolean | undefined {
+  const parsed = v.safeParse(v.optional(trueOrFalse), fields[key]);
+  if (parsed.success) return parsed.output;
+  throw new EntryError(`its "${key}" is neither true nor false`);
+}
+
+/** Reads tools that a file describes, for a server that has not been asked yet. Those without a name are left out. */
+function readDeclaredTools(given: unknown): ServerConfig["declaredTools"] {
+  if (!Array.isArray(given)) return undefined;
+  const tools = given.filter(isJsonObject).flatMap(({ name, description }) =>
+    typeof name === "string" && name !== ""
+      ? [
+          {
+            name,
+            description: typeof description === "string" ? description.slice(0, LONGEST_DESCRIPTION) : "",
+          },
+        ]
+      : [],
+  );
+  return tools.length > 0 ? tools : undefined;
 }
 
 function readTimeouts(

@@ -56,6 +56,52 @@ describe("the files of the AnyGPT specification", () => {
     expect(config.configFile).toBeDefined();
   });
 
+  test.each(["'false'", "0", "null", "[]"])(
+    "refuse %s in place of true or false, of the section and of a server",
+    async (value) => {
+      const of = (text: string) =>
+        load({ "project/anygpt.config.ts": `export default { discovery: ${text} };` });
+      await expect(of(`{ enabled: ${value} }`)).rejects.toThrow(
+        "anygpt.config.ts: discovery.enabled: expected true or false, found",
+      );
+      await expect(of(`{ servers: [{ name: "x", enabled: ${value} }] }`)).rejects.toThrow(
+        "servers.0.enabled: expected true or false",
+      );
+      await expect(of(`{ mcpServers: { x: { command: "x", enabled: ${value} } } }`)).rejects.toThrow(
+        "mcpServers.x.enabled: expected true or false",
+      );
+      await expect(of(`{ mcpServers: { x: { command: "x", disabled: ${value} } } }`)).rejects.toThrow(
+        "mcpServers.x.disabled: expected true or false",
+      );
+    },
+  );
+
+  test("may have options and plugins beside the section and in it", async () => {
+    const { settings, plugins } = await load({
+      "project/anygpt.config.ts": `export default {
+        options: { timeout: { ms: 1 }, answers: { waitMs: 5 } },
+        plugins: ["./beside.ts"],
+        discovery: { options: { timeout: { ms: 2 } }, plugins: ["./within.ts"] },
+      };`,
+      "project/beside.ts": `export default { name: "beside", setup() {} };`,
+      "project/within.ts": `export default { name: "within", setup() {} };`,
+    });
+    expect(settings).toMatchObject({ timeout: { ms: 2 }, answers: { waitMs: 5 } });
+    expect(plugins?.map(({ name }) => name)).toEqual(["beside", "within"]);
+    await expect(
+      load({ "project/anygpt.config.ts": "export default { options: { timout: {} }, discovery: {} };" }),
+    ).rejects.toThrow('options.timout: there is no plugin of this name; did you mean "timeout"?');
+  });
+
+  test.each([
+    ["an import of its package", `import { config } from "@anygpt/config";\nexport default config(SECTION);`],
+    ["no import at all", "// the config of this project\nexport default config(SECTION);"],
+    ["defineConfig", `import { defineConfig } from "toolpipe";\nexport default defineConfig(SECTION);`],
+  ])("may be written with %s", async (_how, text) => {
+    const config = text.replace("SECTION", section("mine"));
+    expect(names(await load({ "project/anygpt.config.ts": config }))).toEqual(["mine"]);
+  });
+
   test("can be named", async () => {
     expect(names(await load(files, "anygpt.config.ts"))).toEqual(["section"]);
     await expect(

@@ -20,7 +20,16 @@ const github = {
 describe("a file that a user names", () => {
   test("may be the specification's own YAML, whose tools only describe", async () => {
     const collected = await readSource("custom", await fixture("custom.yaml"), "mcp-servers.yaml");
-    expect(byName(collected)).toEqual({ github });
+    expect(byName(collected)).toEqual({
+      github: {
+        ...github,
+        title: "GitHub MCP Server",
+        declaredTools: [
+          { name: "create_issue", description: "Create a GitHub issue" },
+          { name: "list_repos", description: "List GitHub repositories" },
+        ],
+      },
+    });
     expect(collected.servers[0]?.origin).toMatchObject({ source: "custom", scope: "config" });
   });
 
