@@ -46,7 +46,8 @@ const configSchema = v.strictObject({
   ),
   sources: list,
   servers: list,
-  toolRules: list,
+  // The plugin "rules" checks its own option: a list, or rules with the way conflicts are settled.
+  toolRules: v.optional(v.union([v.array(v.unknown()), v.looseObject({})], "a list"), []),
 });
 
 /**

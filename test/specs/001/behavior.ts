@@ -1,0 +1,190 @@
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { expect } from "vitest";
+import type { JsonObject } from "../../../core/mod.ts";
+import { getError } from "../../support/failure.ts";
+import { removeFolder, writeFiles } from "../../support/temporary-folder.ts";
+import { toldServer } from "../shared.ts";
+import type { Specification } from "../specification.ts";
+import { configOption } from "./commands.ts";
+import {
+  applyRules,
+  arguments_,
+  ask,
+  clientFile,
+  customFile,
+  mcpServers,
+  openEngine,
+  run,
+  toServers,
+  world,
+} from "./world.ts";
+
+/** Runs something in a project of its own with these files. */
+export async function inProject<T>(
+  files: Readonly<Record<string, string>>,
+  work: () => Promise<T>,
+): Promise<T> {
+  const folder = join(world.project, "..", "other");
+  await mkdir(folder, { recursive: true });
+  await writeFiles(folder, files);
+  process.chdir(folder);
+  try {
+    return await work();
+  } finally {
+    process.chdir(world.project);
+    await removeFolder(folder);
+  }
+}
+
+/** A config as a module, whose one server has this name. */
+export function configModule(name: string, more: object = {}): string {
+  const [server] = toServers({ [name]: toldServer([{ name: "echo" }]) });
+  return `export default ${JSON.stringify({ discovery: { enabled: true, servers: [server], ...more } })};`;
+}
+
+const listNames = async (): Promise<string[]> =>
+  JSON.parse((await run("list", "--json")).stdout).servers.map(({ name }: { name: string }) => name);
+
+/** Lines 903 to 973: behavior. */
+export function behaviorRows({ row, prose }: Specification): void {
+  prose(903, 905, 907, 914, 921, 926, 928, 931, 948, 955, 957, 963, 969);
+
+  const home = ".anygpt/mcp-discovery.config.ts";
+  row(
+    "909-912",
+    "The config is the project's own, else anygpt.config.ts with a discovery section, else that of the home, else empty.",
+    async () => {
+      await writeFiles(world.home, { [home]: configModule("of-home") });
+      const [project, shared] = [configModule("of-project"), configModule("of-anygpt")];
+      try {
+        expect(await inProject({ [home]: project, "anygpt.config.ts": shared }, listNames)).toEqual([
+          "of-project",
+        ]);
+        expect(await inProject({ "anygpt.config.ts": shared }, listNames)).toEqual(["of-anygpt"]);
+        const other = "export default { providers: {} };";
+        expect(await inProject({ "anygpt.config.ts": other }, listNames)).toEqual(["of-home"]);
+        expect(await inProject({}, listNames)).toEqual(["of-home"]);
+      } finally {
+        await removeFolder(join(world.home, ".anygpt"));
+      }
+      expect((await inProject({}, () => run("list"))).code).toBe(0);
+    },
+  );
+
+  row("916-919", "Every source is loaded and parsed in its format, and all are merged.", async () => {
+    await writeFiles(world.project, {
+      "first.json": clientFile("a", "both"),
+      "second.yaml": customFile({ both: ["other"], b: ["b"] }),
+    });
+    const engine = await openEngine({
+      sources: [
+        { type: "claude-desktop", path: "./first.json" },
+        { type: "custom", path: "./second.yaml" },
+      ],
+    });
+    expect((await engine.listServers()).map(({ name }) => name)).toEqual(["a", "both", "b"]);
+    expect(await engine.listTools("both")).toMatchObject([{ name: "both" }]);
+  });
+
+  row(
+    "922-924",
+    "The first rule that decides counts, tags of all rules add up, and disabled tools are filtered.",
+    async () => {
+      const rules = [
+        { pattern: ["read_*"], enabled: true, tags: ["read"] },
+        { pattern: ["*_file"], enabled: false, tags: ["files"] },
+      ];
+      const { enabled, tags } = await applyRules(rules);
+      expect(enabled).toEqual(["read_file"]);
+      expect(tags).toMatchObject({ read_file: ["read", "files"], write_file: ["files"] });
+    },
+  );
+
+  row("933-945", "From a search to details to the call of the tool.", async () => {
+    const { results } = (await ask("search_tools", { query: "github issue" })) as { results: JsonObject[] };
+    const found = results.slice(0, 2).find(({ tool }) => tool === "create_issue");
+    expect(found).toMatchObject({ server: "github", relevance: expect.any(Number) });
+    const details = await ask("get_tool_details", { server: "github", tool: "create_issue" });
+    expect(details).toMatchObject({
+      description: expect.stringContaining("Create a new GitHub issue"),
+      parameters: [{}, {}, {}],
+    });
+    expect(await world.engine.executeTool("github", "create_issue", arguments_)).toMatchObject({
+      success: true,
+    });
+  });
+
+  row(
+    "950",
+    "What servers list is cached for the time to live, an hour by default; then it is asked again.",
+    async () => {
+      expect(world.engine.getConfig().cache).toMatchObject({ ttl: 3600 });
+      const one = (name: string) => ({
+        mcpServers: { cached: { ...toldServer([{ name }]), cwd: world.project } },
+        cache: { ttl: 3600 },
+      });
+      const option = await configOption("ttl", one("early"));
+      expect((await run("tools", "cached", option)).stdout).toContain("early");
+      expect((await run("tools", "cached", option)).stdout).toContain("early");
+    },
+  );
+  row("951", "The tools of a server are listed anew when it connects again.", async () => {
+    const { gateway } = await openEngine({ servers: toServers({ again: mcpServers["jira"] as JsonObject }) });
+    const { servers } = gateway.services;
+    await servers?.refresh("again");
+    const before = gateway.catalog.revision;
+    await servers?.refresh("again");
+    expect(gateway.catalog.tools("again")).toHaveLength(1);
+    expect(gateway.catalog.revision).toBeGreaterThanOrEqual(before);
+  });
+  row("952", "Details need no server once they are known.", async () => {
+    const { gateway } = world.engine;
+    const details = await world.engine.getToolDetails("github", "create_issue");
+    expect(details).toEqual(await world.engine.getToolDetails("github", "create_issue"));
+    expect(gateway.catalog.tool("github:create_issue")?.inputSchema).toBeDefined();
+  });
+  row("953", "A search sees a change of the catalog at once.", async () => {
+    const engine = await openEngine({ servers: [] });
+    await engine.gateway.catalog.replace({ id: "x" }, [{ name: "first", inputSchema: {} }]);
+    expect((await engine.searchTools("second")).map(({ tool }) => tool)).not.toContain("second");
+    await engine.gateway.catalog.replace({ id: "x" }, [{ name: "second", inputSchema: {} }]);
+    expect(await engine.searchTools("second")).toMatchObject([{ tool: "second" }]);
+  });
+
+  row("959-960", "A server that cannot be reached is not connected, and the others go on.", async () => {
+    const engine = await openEngine({
+      servers: toServers({ gone: { command: "/nowhere/x" }, files: mcpServers["filesystem"] as JsonObject }),
+    });
+    expect(await engine.executeTool("files", "read_file", { path: "a" })).toMatchObject({ success: true });
+    expect(await engine.executeTool("gone", "x", {})).toMatchObject({ success: false });
+    const statuses = Object.fromEntries(
+      (await engine.listServers()).map(({ name, status }) => [name, status]),
+    );
+    expect(["disconnected", "error"]).toContain(statuses["gone"]);
+    expect(statuses["files"]).toBe("connected");
+  });
+  row(
+    "965-967",
+    "An unknown tool is answered with a message, similar tools and those of the server.",
+    async () => {
+      const args = { server: "filesystem", tool: "raed_file", arguments: {} };
+      const error = getError(await world.engine.gateway.run({ tool: "anygpt:execute_tool", args }));
+      expect(error.message).toContain('no tool "filesystem:raed_file"');
+      expect(error.message).toContain("read_file");
+      expect(error.message).toContain("list_directory");
+    },
+  );
+  row("971-972", "A config is checked when it is loaded, and the message names what is wrong.", async () => {
+    const option = await configOption("wrong", { toolRules: [{ pattern: "x" }] });
+    const { code, stderr, stdout } = await run("list", option);
+    expect(code).toBe(2);
+    expect(stderr + stdout).toContain("toolRules");
+  });
+  row("973", "Without a config, defaults hold.", async () => {
+    expect(await inProject({}, () => run("config", "show"))).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining("Cache: Enabled (TTL: 3600s)"),
+    });
+  });
+}

@@ -1,0 +1,178 @@
+import { expect } from "vitest";
+import { writeFiles } from "../../support/temporary-folder.ts";
+import { toldServer } from "../shared.ts";
+import type { Specification } from "../specification.ts";
+import { configOption, expectCodes } from "./commands.ts";
+import { arguments_, issue, run, world } from "./world.ts";
+
+const args = `--args=${JSON.stringify(arguments_)}`;
+
+/** Lines 753 to 901: the commands config and execute. */
+export function configAndExecuteRows({ row, added, prose }: Specification): void {
+  prose(
+    753,
+    757,
+    763,
+    770,
+    773,
+    776,
+    779,
+    782,
+    786,
+    808,
+    814,
+    818,
+    824,
+    830,
+    833,
+    837,
+    842,
+    848,
+    862,
+    875,
+    889,
+    897,
+  );
+
+  row("755, 760, 765-768, 774, 777, 780, 783", "config has show, validate, sources and reload.", () =>
+    expectCodes(["show", "validate", "sources", "reload"].map((name) => [0, "config", name] as const)),
+  );
+  row(
+    "789-805",
+    "config show prints status, cache, sources, rules, servers and tools, in this order.",
+    async () => {
+      const { command, args: words } = toldServer([{ name: "create_issue" }, { name: "delete_x" }]);
+      const own = JSON.stringify({ mcpServers: { one: { command, args: words } } });
+      await writeFiles(world.home, { "show/docker.json": own });
+      const option = await configOption("show", {
+        sources: [
+          { type: "docker-mcp", path: "~/show/docker.json" },
+          { type: "windsurf", path: "~/show/none.json" },
+        ],
+        toolRules: [
+          { pattern: ["*github*", "/issue/"], enabled: true, tags: ["github", "issues"] },
+          { pattern: ["*dangerous*", "*delete*"], enabled: false, tags: ["dangerous"] },
+        ],
+      });
+      await run("tools", "one", option);
+      const { stdout } = await run("config", "show", option);
+      const order = [
+        "MCP Discovery Configuration:\n\nStatus: Enabled\nCache: Enabled (TTL: 3600s)\n",
+        "\nSources (2):\n  ✓ docker-mcp (~/show/docker.json)\n  ✗ windsurf (~/show/none.json) - not found\n",
+        "\nTool Rules (2):\n  1. *github*, /issue/ → enabled, tags: [github, issues]\n  2. *dangerous*, *delete* → disabled, tags: [dangerous]\n",
+        "\nServers: 1 configured, ",
+        "\nTools: 2 total, 1 enabled\n",
+      ].map((part) => stdout.indexOf(part));
+      expect(order).not.toContain(-1);
+      expect(order).toEqual(order.toSorted((a, b) => a - b));
+    },
+  );
+  row("810-812", "config exits with 0, 1 for wrong arguments, 2 for a config that cannot be used.", () =>
+    expectCodes([
+      [0, "config", "show"],
+      [1, "config"],
+      [1, "config", "show", "--nonsense"],
+      [2, "config", "show", "--config", "missing.json"],
+      [2, "config", "validate", "--config", "missing.json"],
+    ]),
+  );
+
+  row("816, 821, 834-835", "execute runs a tool of a server with the arguments of the example.", async () => {
+    const { code, stdout } = await run("execute", "github", "create_issue", args);
+    expect(code).toBe(0);
+    expect(stdout).toContain("Issue #123 created");
+  });
+  row("826", "Arguments are JSON, and those that a tool requires must be there.", () =>
+    expectCodes([
+      [1, "execute", "github", "create_issue"],
+      [1, "execute", "github", "create_issue", "--args", "{"],
+      [0, "execute", "github", "create_issue", args],
+    ]),
+  );
+  row(
+    "827, 838-840, 878-886",
+    "execute --json prints { success, result } with the tool's own value.",
+    async () => {
+      const { stdout } = await run("execute", "github", "create_issue", args, "--json");
+      expect(JSON.parse(stdout)).toEqual({ success: true, result: issue });
+      const read = await run("execute", "filesystem", "read_file", '--args={"path":"README.md"}', "--json");
+      expect(JSON.parse(read.stdout)).toMatchObject({ success: true });
+    },
+  );
+  row("828, 843-845", "execute --stream prints progress before the result.", async () => {
+    const { stdout } = await run("execute", "ai", "steps", "--args={}", "--stream");
+    expect(stdout).toMatch(
+      /^Executing: ai:steps\n\n… 1 of 3: step 1\n[\s\S]*✓ Success\n\nResult:\n {2}done\n$/,
+    );
+  });
+  row(
+    "851-859",
+    "A success prints what is executed, the mark and the result, an object as lines of key and value.",
+    async () => {
+      const structured = { URL: issue["url"], Title: "Bug report", State: "open" };
+      const answers = { create_issue: { content: [], structuredContent: structured } };
+      const option = await configOption("lines", {
+        mcpServers: { github: toldServer([{ name: "create_issue" }], answers) },
+      });
+      expect((await run("execute", "github", "create_issue", option)).stdout).toBe(
+        `Executing: github:create_issue\n\n✓ Success\n\nResult:\n  URL: ${issue["url"]}\n  Title: Bug report\n  State: open\n`,
+      );
+    },
+  );
+  row("865-872", "A failure prints code, message, server and tool.", async () => {
+    expect(await run("execute", "github", "update_issue", "--args={}")).toMatchObject({
+      code: 3,
+      stdout: `Executing: github:update_issue\n\n✗ Error\n\nCode: TOOL_EXECUTION_ERROR\nMessage: Failed to create issue: API rate limit exceeded\nServer: github\nTool: update_issue\n`,
+    });
+  });
+  row(
+    "891-895",
+    "execute exits with 0, 1 for arguments, 2 for an unknown tool, 3 for a failure, 4 for a disabled tool.",
+    () =>
+      expectCodes([
+        [0, "execute", "github", "list_repos", "--args={}"],
+        [1, "execute", "github", "create_issue", '--args={"repo":7}'],
+        [2, "execute", "gitlab", "create_issue", "--args={}"],
+        [2, "execute", "github", "create_isue", "--args={}"],
+        [3, "execute", "github", "update_issue", "--args={}"],
+        [4, "execute", "github", "delete_repo", "--args={}"],
+      ]),
+  );
+  added(
+    "695, 751, 893",
+    "An unset variable in execute, and a server that cannot be reached in tools and inspect, exit with 3.",
+    "The tables have no row for them.",
+    async () => {
+      const option = await configOption("unset", {
+        mcpServers: {
+          some: { command: "node", args: [`\${SURELY_UNSET_VARIABLE}`] },
+          gone: { command: "/nowhere/x" },
+        },
+      });
+      await expectCodes([
+        [3, "execute", "some", "x", "--args={}", option],
+        [3, "tools", "gone", option],
+        [3, "inspect", "gone", "x", option],
+      ]);
+    },
+  );
+  row("899", "Only enabled tools are executed.", async () => {
+    const { stdout } = await run("execute", "github", "delete_repo", "--args={}", "--json");
+    expect(JSON.parse(stdout)).toMatchObject({
+      success: false,
+      error: { code: expect.any(String), tool: "delete_repo" },
+    });
+  });
+  row("900", "Arguments are checked against the tool's schema.", async () => {
+    const { code, stdout } = await run("execute", "github", "create_issue", '--args={"repo":7}', "--json");
+    expect({ code, ...JSON.parse(stdout) }).toMatchObject({
+      code: 1,
+      success: false,
+      error: { code: "TOOL_VALIDATION_ERROR" },
+    });
+  });
+  row("901", "Every execution is recorded.", async () => {
+    await run("execute", "filesystem", "read_file", '--args={"path":"a"}');
+    expect((await run("audit", "tail", "--json")).stdout).toContain("filesystem:read_file");
+  });
+}
