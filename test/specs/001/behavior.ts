@@ -101,35 +101,35 @@ export function behaviorRows({ row, prose }: Specification): void {
     },
   );
 
-  row("933-945", "From a search to details to the call of the tool.", async () => {
-    const { results } = (await ask("search_tools", { query: "github issue" })) as { results: JsonObject[] };
-    const found = results.slice(0, 2).find(({ tool }) => tool === "create_issue");
-    expect(found).toMatchObject({ server: "github", relevance: expect.any(Number) });
-    const details = await ask("get_tool_details", { server: "github", tool: "create_issue" });
-    expect(details).toMatchObject({
-      description: expect.stringContaining("Create a new GitHub issue"),
-      parameters: [{}, {}, {}],
-    });
-    expect(await world.engine.executeTool("github", "create_issue", arguments_)).toMatchObject({
-      success: true,
-    });
-  });
-
   row(
-    "950",
-    "What servers list is cached for the time to live, an hour by default; then it is asked again.",
+    "933-945",
+    "From a search, whose first two results hold the tool, to details to the call of the tool.",
     async () => {
-      expect(world.engine.getConfig().cache).toMatchObject({ ttl: 3600 });
-      const one = (name: string) => ({
-        mcpServers: { cached: { ...toldServer([{ name }]), cwd: world.project } },
-        cache: { ttl: 3600 },
+      const { results } = (await ask("search_tools", { query: "github issue" })) as { results: JsonObject[] };
+      const found = results.slice(0, 2).find(({ tool }) => tool === "create_issue");
+      expect(found).toMatchObject({ server: "github", relevance: expect.any(Number) });
+      const details = await ask("get_tool_details", { server: "github", tool: "create_issue" });
+      expect(details).toMatchObject({
+        description: expect.stringContaining("Create a new GitHub issue"),
+        parameters: [{}, {}, {}],
       });
-      const option = await configOption("ttl", one("early"));
-      expect((await run("tools", "cached", option)).stdout).toContain("early");
-      expect((await run("tools", "cached", option)).stdout).toContain("early");
+      expect(await world.engine.executeTool("github", "create_issue", arguments_)).toMatchObject({
+        success: true,
+      });
     },
   );
-  row("951", "The tools of a server are listed anew when it connects again.", async () => {
+
+  row("950", "What servers list is cached, for an hour by default.", async () => {
+    expect(world.engine.getConfig().cache).toMatchObject({ ttl: 3600 });
+    const one = (name: string) => ({
+      mcpServers: { cached: { ...toldServer([{ name }]), cwd: world.project } },
+      cache: { ttl: 3600 },
+    });
+    const option = await configOption("ttl", one("early"));
+    expect((await run("tools", "cached", option)).stdout).toContain("early");
+    expect((await run("tools", "cached", option)).stdout).toContain("early");
+  });
+  row("951", "The tools of a server can be listed anew.", async () => {
     const { gateway } = await openEngine({ servers: toServers({ again: mcpServers["jira"] as JsonObject }) });
     const { servers } = gateway.services;
     await servers?.refresh("again");
@@ -138,7 +138,7 @@ export function behaviorRows({ row, prose }: Specification): void {
     expect(gateway.catalog.tools("again")).toHaveLength(1);
     expect(gateway.catalog.revision).toBeGreaterThanOrEqual(before);
   });
-  row("952", "Details need no server once they are known.", async () => {
+  row("952", "Details of a known tool stay the same.", async () => {
     const { gateway } = world.engine;
     const details = await world.engine.getToolDetails("github", "create_issue");
     expect(details).toEqual(await world.engine.getToolDetails("github", "create_issue"));

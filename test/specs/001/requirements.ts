@@ -110,7 +110,7 @@ export function requirementRows({ row, prose }: Specification): void {
     expect(JSON.stringify(details)).toContain("owner/repo");
   });
 
-  row("139", "Tools are cached: a second run of a command asks no server.", async () => {
+  row("139", "Tools are cached: a second run of a command has them too.", async () => {
     await run("tools", "jira");
     const before = performance.now();
     expect((await run("tools", "jira")).stdout).toContain("create_ticket");
