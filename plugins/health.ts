@@ -1,6 +1,7 @@
 import type { ServerResponse } from "node:http";
 import * as v from "valibot";
 import { definePlugin, type Gateway } from "../core/mod.ts";
+import { STATE_DAMAGED } from "../core/services/state.ts";
 import { waitAtMost } from "./lib/backoff.ts";
 import { milliseconds, option } from "./lib/options.ts";
 
@@ -34,6 +35,7 @@ export const health = definePlugin({
   setup(gateway, { noticeMs }) {
     let phase: Unready | undefined = "starting";
     const probes = createProbeLog();
+    const damaged = new Set<string>();
     gateway.provide("readiness", {
       leave() {
         phase = "closing";
@@ -42,13 +44,13 @@ export const health = definePlugin({
     });
     gateway.register("route", "/healthz", {
       open: true,
-      handle: (_, response) => answer(response, undefined),
+      handle: (_, response) => answer(response, undefined, 0),
     });
     gateway.register("route", "/readyz", {
       open: true,
       async handle(request, response) {
         probes.add(request.socket.remoteAddress ?? "");
-        answer(response, phase ?? (await probeState(gateway)));
+        answer(response, phase ?? (await probeState(gateway)), damaged.size);
       },
     });
     return {
@@ -57,6 +59,9 @@ export const health = definePlugin({
       },
       close() {
         phase = "closing";
+      },
+      error({ code, data }) {
+        if (code === STATE_DAMAGED.code) damaged.add(String(data["location"]));
       },
     };
   },
@@ -74,8 +79,12 @@ async function probeState({ services: { state } }: Gateway): Promise<Unready | u
   return isReached ? undefined : "state";
 }
 
-function answer(response: ServerResponse, unready: Unready | undefined): void {
-  const body = unready === undefined ? { status: "ok" } : { status: "unready", because: unready };
+/** Damaged records refuse their own keys only, so a gateway that has met some is still ready. */
+function answer(response: ServerResponse, unready: Unready | undefined, damaged: number): void {
+  const body = {
+    ...(unready === undefined ? { status: "ok" } : { status: "unready", because: unready }),
+    ...(damaged > 0 && { damaged_records: damaged }),
+  };
   response
     .writeHead(unready === undefined ? 200 : 503, {
       "content-type": "application/json",

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { type Call, definePlugin, GatewayError, type JsonObject } from "../core/mod.ts";
 import { getPolicy, RATE_LIMITED, readGuardRequest } from "../core/services/policy.ts";
-import { STATE_UNAVAILABLE, type StateStore, updateState } from "../core/services/state.ts";
+import { readState, STATE_UNAVAILABLE, type StateStore, updateState } from "../core/services/state.ts";
 import { compileGlob } from "./lib/glob.ts";
 import { option } from "./lib/options.ts";
 import {
@@ -25,8 +25,8 @@ export function stateLimiter(store: StateStore, wall: () => number = Date.now): 
     async take(buckets, cost = 1) {
       const looked = await Promise.all(
         buckets.map(async (bucket) => {
-          const entry = await store.get(GROUP + bucket.name);
-          return { bucket, ...arrive(readUntil(entry?.value), wall(), bucket, cost) };
+          const value = await readState(store, GROUP + bucket.name, usedUp(bucket));
+          return { bucket, ...arrive(readUntil(value), wall(), bucket, cost) };
         }),
       );
       const verdict = toVerdict(looked);
@@ -47,12 +47,22 @@ export function stateLimiter(store: StateStore, wall: () => number = Date.now): 
 
   async function takeOne(bucket: RateBucket, cost: number): Promise<number> {
     let waitMs = 0;
-    await updateState(store, GROUP + bucket.name, (value) => {
-      const arrival = arrive(readUntil(value), wall(), bucket, cost);
-      waitMs = arrival.waitMs;
-      return waitMs > 0 ? undefined : { until: arrival.until };
-    });
+    await updateState(
+      store,
+      GROUP + bucket.name,
+      (value) => {
+        const arrival = arrive(readUntil(value), wall(), bucket, cost);
+        waitMs = arrival.waitMs;
+        return waitMs > 0 ? undefined : { until: arrival.until };
+      },
+      usedUp(bucket),
+    );
     return waitMs;
+  }
+
+  /** What a damaged record counts as: the whole limit was used just now. */
+  function usedUp({ perMs }: RateBucket): JsonObject {
+    return { until: wall() + perMs };
   }
 
   async function giveBack({ name, perMs, limit }: RateBucket, cost: number): Promise<void> {

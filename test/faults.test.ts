@@ -27,7 +27,8 @@ function listNames(source: string): string[] {
 
 test("the table has every fault once", () => {
   const numbers = rows.flatMap(({ name }) => (name.startsWith("fault") ? [Number(name.slice(6, -1))] : []));
-  expect(numbers).toEqual(Array.from({ length: 60 }, (_, index) => index + 1));
+  expect(numbers).toEqual(numbers.map((_, index) => index + 1));
+  expect(numbers.length).toBeGreaterThanOrEqual(60);
   expect(new Set(rows.map(({ name }) => name)).size).toBe(rows.length);
 });
 

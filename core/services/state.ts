@@ -62,6 +62,11 @@ export const STATE_UNAVAILABLE: ErrorKind = defineError("STATE_UNAVAILABLE", {
   description: "The state cannot be read or written now.",
 });
 
+export const STATE_DAMAGED: ErrorKind = defineError("STATE_DAMAGED", {
+  description:
+    "A stored record exists and cannot be read: it is damaged, or another version of toolpipe wrote it.",
+});
+
 export const STATE_VALUE_INVALID: ErrorKind = defineError("STATE_VALUE_INVALID", {
   description: "A value cannot be stored.",
 });
@@ -88,16 +93,21 @@ export interface StateStore {
   readonly clock?: Clock | undefined;
   /** Set if processes on other machines may share the store: whether those still run cannot be known here. */
   readonly shared?: SharedState | undefined;
-  /** Returns the entry of a key. A damaged one, or one of another format, counts as missing. */
+  /**
+   * Returns the entry of a key. Rejects with `STATE_DAMAGED` if there is one that cannot be read: what it said is
+   * unknown, so it never counts as missing.
+   */
   get(key: string): Promise<StateEntry | undefined>;
-  /** Sets a key that is missing; false if it is there. */
+  /** Sets a key that is missing; false if it is there, damaged or not. */
   setIfAbsent(key: string, value: JsonObject): Promise<boolean>;
-  /** Sets a key. With `expected`, only if that is its version; false otherwise. */
+  /** Sets a key, also a damaged one. With `expected`, only if that is its version; false otherwise. */
   replace(key: string, value: JsonObject, expected?: string): Promise<boolean>;
-  /** Deletes a key. With `expected`, only if that is its version. Returns whether it was deleted. */
+  /** Deletes a key, also a damaged one. With `expected`, only if that is its version. Returns whether it was deleted. */
   delete(key: string, expected?: string): Promise<boolean>;
-  /** Returns all entries with this prefix, ordered by key. They need not be of one moment. */
+  /** Returns all readable entries with this prefix, ordered by key. They need not be of one moment. */
   list(prefix: string): Promise<readonly StateEntry[]>;
+  /** Returns where the records are that exist and cannot be read, such as the paths of their files. */
+  listDamaged?(): Promise<readonly string[]>;
   /** Closes connections and files. */
   close(): MaybePromise<void>;
 }
@@ -108,23 +118,53 @@ export type StateStoreDriver = (options: Readonly<JsonObject>) => MaybePromise<S
 /** More retries mean that something is wrong. */
 const MAX_TRIES = 1_000;
 
+/** Reads a key. A damaged record rejects, or gives `whenDamaged` where that is a safe answer. */
+export async function readState(
+  store: StateStore,
+  key: string,
+  whenDamaged?: JsonObject,
+): Promise<JsonObject | undefined> {
+  try {
+    return (await store.get(key))?.value;
+  } catch (thrown) {
+    if (whenDamaged && isDamaged(thrown)) return whenDamaged;
+    throw thrown;
+  }
+}
+
 /**
  * Updates a key with `change`, which is called again if another process changed the key meanwhile. If it returns
- * undefined, the key is left as it is. Returns the value the key then has.
+ * undefined, the key is left as it is. Returns the value the key then has. A damaged record rejects, or is replaced by
+ * the change of `whenDamaged`.
  */
 export async function updateState(
   store: StateStore,
   key: string,
   change: (value: JsonObject | undefined) => JsonObject | undefined,
+  whenDamaged?: JsonObject,
 ): Promise<JsonObject | undefined> {
   for (let tries = 0; tries < MAX_TRIES; tries++) {
-    const entry = await store.get(key);
+    const entry = await store.get(key).catch((thrown: unknown) => {
+      if (whenDamaged && isDamaged(thrown)) return { value: whenDamaged, version: undefined };
+      throw thrown;
+    });
     const next = change(entry?.value);
     if (next === undefined) return entry?.value;
     const done = entry ? await store.replace(key, next, entry.version) : await store.setIfAbsent(key, next);
     if (done) return next;
   }
   throw createBusyError();
+}
+
+/** Returns whether an error says that a record exists and cannot be read. */
+export function isDamaged(thrown: unknown): boolean {
+  return GatewayError.is(thrown) && thrown.code === STATE_DAMAGED.code;
+}
+
+/** Creates the error for a record that exists and cannot be read. */
+export function createDamagedError(location: string): GatewayError {
+  const message = `The stored record ${location} cannot be read: it is damaged, or another version of toolpipe wrote it. Restore it from a backup, or delete it if what it recorded no longer matters.`;
+  return new GatewayError(STATE_DAMAGED, message, { data: { location } });
 }
 
 /** Creates the error for a key that other processes change all the time. */

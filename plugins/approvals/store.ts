@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { GatewayError, type JsonObject } from "../../core/mod.ts";
 import type { ApprovalStatus, Approvals } from "../../core/services/approvals.ts";
-import { type StateStore, updateState } from "../../core/services/state.ts";
+import { readState, type StateStore, updateState } from "../../core/services/state.ts";
 
 /** The part of {@link Approvals} that needs a store and no gateway. */
 export type ApprovalStore = Pick<Approvals, "status" | "request" | "approve" | "revoke" | "list">;
@@ -17,6 +17,9 @@ const record = v.object({
   requested: v.optional(definition),
 });
 
+/** A damaged record approves nothing, and the next decision replaces it. */
+const NOT_APPROVED = {};
+
 type Record = v.InferOutput<typeof record>;
 
 /** Creates the approvals in a store. An approval holds for one hash: any change of the definition needs a new one. */
@@ -30,12 +33,13 @@ export function createApprovalStore(store: StateStore): ApprovalStore {
       store,
       toKey(kind, name),
       (value) => change(parse(value) ?? { kind, name }) as JsonObject,
+      NOT_APPROVED,
     );
   };
 
   return {
     async status(kind, name, hash) {
-      const { approved } = parse((await store.get(toKey(kind, name)))?.value) ?? {};
+      const { approved } = parse(await readState(store, toKey(kind, name), NOT_APPROVED)) ?? {};
       if (!approved) return "pending";
       return approved.hash === hash ? "approved" : "changed";
     },

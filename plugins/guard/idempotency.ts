@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import * as v from "valibot";
 import type { JsonObject } from "../../core/mod.ts";
-import { createBusyError, type StateStore } from "../../core/services/state.ts";
+import { createBusyError, isDamaged, type StateEntry, type StateStore } from "../../core/services/state.ts";
 import { type Clock, now, since } from "./clock.ts";
 import { isKeptOutcome, type KeptOutcome } from "./outcome.ts";
 import { getProcessIdentity, hasEnded, type ProcessIdentity } from "./process-identity.ts";
@@ -23,7 +23,7 @@ export type Begun =
   /** The call may be made; ending it takes the fence. */
   | { readonly state: "begun"; readonly fence: string }
   | { readonly state: "completed"; readonly outcome: KeptOutcome }
-  | { readonly state: "in progress" | "unknown" | "mismatch" };
+  | { readonly state: "in progress" | "unknown" | "damaged" | "mismatch" };
 
 /**
  * Stores calls by key, so that each is made at most once.
@@ -81,7 +81,9 @@ export function createIdempotency(store: StateStore, options: IdempotencyOptions
       for (let tries = 0; tries < MAX_TRIES; tries++) {
         const fence = randomUUID();
         // The clock of a shared store is known only after its first answer.
-        const entry = await store.get(place);
+        const entry = await getEntry(place);
+        // The record of a call that may have been made.
+        if (entry === "damaged") return { state: "damaged" };
         const mine = toJson({ state: "in progress", fence, fingerprint, owner, at: now(clock), deadlineMs });
         if (!entry) {
           if (await store.setIfAbsent(place, mine)) return { state: "begun", fence };
@@ -115,6 +117,15 @@ export function createIdempotency(store: StateStore, options: IdempotencyOptions
       }
     },
   };
+
+  async function getEntry(place: string): Promise<StateEntry | undefined | "damaged"> {
+    try {
+      return await store.get(place);
+    } catch (thrown) {
+      if (isDamaged(thrown)) return "damaged";
+      throw thrown;
+    }
+  }
 
   /** Whether a completed call is no longer replayed. No other state ever expires: the call may have been made. */
   function isOver({ state, at }: Kept): boolean {

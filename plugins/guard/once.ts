@@ -55,6 +55,11 @@ export async function runOnce(
           "Wait, then make the same call with the same key: it is answered without being done again.",
         data: { safe_new_key: false },
       });
+    case "damaged":
+      throw createUnknownError(
+        call,
+        "its record cannot be read, so an earlier call under this idempotency key may have been made",
+      );
     case "unknown":
       throw createUnknownError(call, "an earlier call under this idempotency key never ended");
   }

@@ -1,6 +1,6 @@
 import { type Gateway, GatewayError, type JsonObject, type Tool } from "../../core/mod.ts";
 import type { ApprovalKind, Approvals, HeldTool, ToolGate } from "../../core/services/approvals.ts";
-import { type StateStore, updateState } from "../../core/services/state.ts";
+import { readState, type StateStore, updateState } from "../../core/services/state.ts";
 import { createToolHasher } from "../lib/hash.ts";
 import { SCAN_VERSION, scan } from "./scan.ts";
 
@@ -36,6 +36,8 @@ interface Pin {
 
 interface ServerPins {
   readonly place: string;
+  /** Whether pins were lost with a damaged record: a tool without one counts as changed, not as new. */
+  readonly isLost: boolean;
   readonly pins: Map<string, Pin>;
   /** Names of tools whose pins are not written yet. */
   readonly dirty: Set<string>;
@@ -44,6 +46,8 @@ interface ServerPins {
 /** The kind of approval that a held tool needs. */
 const KIND = "tool";
 const PREFIX = "pins/";
+/** Stands for a damaged record, and stays in the one that replaces it. */
+const LOST: JsonObject = { lost: true };
 
 /** Keeps pins in a store: one value for each server, because an API may have a thousand tools. */
 export function createPins({ gateway, store, approvals, firstUse }: PinsParts): Pins {
@@ -91,7 +95,7 @@ export function createPins({ gateway, store, approvals, firstUse }: PinsParts): 
 
   async function judge(tool: Tool, hash: string): Promise<Omit<HeldTool, "tool"> | undefined> {
     const server = await load(toPlace(gateway, tool.server));
-    const before = server.pins.get(tool.name);
+    const before = server.pins.get(tool.name) ?? (server.isLost ? { hash: "", scan: 0 } : undefined);
     if (matches(before, tool)) return undefined;
     const flaw = scan(tool, harmless);
     const isChanged = before !== undefined && before.hash !== hash;
@@ -116,19 +120,22 @@ export function createPins({ gateway, store, approvals, firstUse }: PinsParts): 
   }
 
   async function read(place: string): Promise<ServerPins> {
-    const entry = await store.get(PREFIX + place);
-    const server = { place, pins: parsePins(entry?.value), dirty: new Set<string>() };
+    const value = await readState(store, PREFIX + place, LOST);
+    const isLost = value?.["lost"] === true;
+    const server = { place, isLost, pins: parsePins(value), dirty: new Set<string>() };
     loaded.set(place, server);
     return server;
   }
 
   /** Writes only these names: another process may have written others meanwhile. */
   async function write({ place, pins }: ServerPins, names: readonly string[]): Promise<void> {
-    await updateState(store, PREFIX + place, (value) => {
+    const change = (value: JsonObject | undefined): JsonObject => {
       const all = parsePins(value);
       for (const name of names) all.set(name, pins.get(name) as Pin);
-      return { tools: [...all].map(([name, { hash, scan: by }]) => [name, hash, by]) };
-    });
+      const tools = [...all].map(([name, { hash, scan: by }]) => [name, hash, by]);
+      return value?.["lost"] === true ? { ...LOST, tools } : { tools };
+    };
+    await updateState(store, PREFIX + place, change, LOST);
   }
 }
 

@@ -2,13 +2,14 @@ import { join, resolve } from "node:path";
 import { GatewayError } from "../../core/mod.ts";
 import {
   createBusyError,
+  createDamagedError,
   STATE_UNAVAILABLE,
   type StateEntry,
   type StateStore,
 } from "../../core/services/state.ts";
 import { getErrorCode, listFolder } from "../lib/files.ts";
 import { encodeState } from "../lib/memory-store.ts";
-import { createGroup, type Group, hashKey } from "./group.ts";
+import { createGroup, type DamagedRecord, type Group, hashKey, type LoadedRecord } from "./group.ts";
 import type { StateRecord } from "./record.ts";
 
 /** More retries mean that something is wrong. */
@@ -24,14 +25,17 @@ const SWEEP_MS = 3_600_000;
  *     <folder>/<group>/keys/<hash of key>/<version>   an empty file: its name is the current version of the key
  *     <folder>/<group>/values/<version>.txt           key and value of that version
  *     <folder>/<group>/drafts/                        files that are not in effect yet
- *     <folder>/<group>/aside/                         values that could not be read
  *
  * Why it is safe:
  * - A version is 128 random bits and is never used twice. A value is written and synced before its version can be in
  *   effect, never changes, and is removed only after its version: every value that can be found can be read.
  * - Each change is one system call that the kernel lets one process win. Set if absent: the draft of the key's folder is
- *   renamed to its final name, which fails if a folder with content is there. Replace: the file named by the old version
- *   is renamed to the new one. Delete: it is unlinked. Both fail if the old version is gone, however long ago it was read.
+ *   renamed to its final name, which fails if a folder with content is there (in that of a deleted key, `deleted` is
+ *   renamed to the version). Replace: the file named by the old version
+ *   is renamed to the new one. Delete: it is renamed to `deleted`. Both fail if the old version is gone, however long
+ *   ago it was read.
+ * - So a folder of a key without a version, and a version without its value, are damage. They count as a record that
+ *   cannot be read, never as none: a call under that key may have been made.
  * - So a process that ends anywhere, or sleeps for a day, leaves each key as it was before or after its change, and
  *   blocks no other process. Files it leaves besides are found by {@link StateStore.list} and removed.
  */
@@ -45,7 +49,7 @@ export function fileStore(folder: string): StateStore {
     groups.set(name, group);
     return group;
   };
-  const load = (key: string): Promise<StateRecord | undefined> => openGroup(toGroup(key)).load(hashKey(key));
+  const load = (key: string): Promise<LoadedRecord | undefined> => openGroup(toGroup(key)).load(hashKey(key));
 
   const attempt = async <T>(what: "read" | "written", work: () => Promise<T>): Promise<T> => {
     try {
@@ -63,7 +67,7 @@ export function fileStore(folder: string): StateStore {
   const change = (
     key: string,
     expected: string | undefined,
-    step: (group: Group, current: StateRecord | undefined) => Promise<boolean | "nothing to do">,
+    step: (group: Group, current: LoadedRecord | undefined) => Promise<boolean | "nothing to do">,
   ): Promise<boolean> =>
     attempt("written", async () => {
       for (let tries = 0; tries < MAX_TRIES; tries++) {
@@ -80,6 +84,7 @@ export function fileStore(folder: string): StateStore {
     get: (key) =>
       attempt("read", async () => {
         const record = await load(key);
+        if (record?.isDamaged) throw createDamagedError(record.location);
         return record && toEntry(record);
       }),
 
@@ -95,32 +100,45 @@ export function fileStore(folder: string): StateStore {
     async replace(key, value, expected) {
       const text = encodeState(value);
       return change(key, expected, (group, current) =>
-        current ? group.move(current, text) : group.create(key, text),
+        current ? group.move(key, current, text) : group.create(key, text),
       );
     },
 
     delete: (key, expected) =>
-      change(key, expected, async (group, current) => (current ? group.remove(current) : "nothing to do")),
+      change(key, expected, async (group, current) =>
+        current ? group.remove(key, current) : "nothing to do",
+      ),
 
     list: (prefix) =>
       attempt("read", async () => {
         const names = prefix.includes("/") ? [toGroup(prefix)] : (await listFolder(root)).filter(isGroup);
-        const lists: StateRecord[][] = [];
-        for (const name of names) lists.push(await listGroup(name));
-        return lists
-          .flat()
+        return (await listGroups(names))
+          .filter((record) => record.isDamaged !== true)
           .filter((record) => record.key.startsWith(prefix))
           .map(toEntry)
           .toSorted((a, b) => (a.key < b.key ? -1 : 1));
       }),
 
+    listDamaged: () =>
+      attempt("read", async () =>
+        (await listGroups((await listFolder(root)).filter(isGroup)))
+          .filter((record): record is DamagedRecord => record.isDamaged === true)
+          .map(({ location }) => location),
+      ),
+
     close() {},
   };
 
-  async function listGroup(name: string): Promise<StateRecord[]> {
+  async function listGroups(names: readonly string[]): Promise<LoadedRecord[]> {
+    const lists: LoadedRecord[][] = [];
+    for (const name of names) lists.push(await listGroup(name));
+    return lists.flat();
+  }
+
+  async function listGroup(name: string): Promise<LoadedRecord[]> {
     const group = openGroup(name);
     const names = await group.names();
-    const found: StateRecord[] = [];
+    const found: LoadedRecord[] = [];
     for (let start = 0; start < names.length; start += MAX_PARALLEL) {
       const records = await Promise.all(names.slice(start, start + MAX_PARALLEL).map(group.load));
       for (const record of records) if (record) found.push(record);

@@ -1,7 +1,9 @@
 import { join } from "node:path";
 import * as v from "valibot";
-import { definePlugin, GatewayError } from "../../core/mod.ts";
+import { definePlugin, type Gateway, GatewayError } from "../../core/mod.ts";
 import {
+  isDamaged,
+  STATE_DAMAGED,
   STATE_UNAVAILABLE,
   STATE_VALUE_INVALID,
   type StateStore,
@@ -15,6 +17,7 @@ import { fileStore } from "./file.ts";
 
 export {
   type SharedState,
+  STATE_DAMAGED,
   STATE_UNAVAILABLE,
   STATE_VALUE_INVALID,
   type StateStore,
@@ -63,12 +66,12 @@ export const state = definePlugin({
   keys: ["state"],
   takesString: true,
   options,
-  errors: { STATE_UNAVAILABLE, STATE_VALUE_INVALID },
+  errors: { STATE_DAMAGED, STATE_UNAVAILABLE, STATE_VALUE_INVALID },
   async setup(gateway, { folder = defaultFolder(), state: address, timeoutMs, store: choice }) {
     for (const [name, driver] of Object.entries(stateStores)) gateway.register("stateStore", name, driver);
     const shared = choice || address === undefined ? undefined : await openRedis(address, timeoutMs);
     const store = await openStore();
-    gateway.provide("state", store);
+    gateway.provide("state", reportDamage(gateway, store));
     return {
       ready() {
         if (shared?.isReachable === false) gateway.report(new GatewayError(STATE_UNAVAILABLE, UNREACHABLE));
@@ -88,6 +91,33 @@ export const state = definePlugin({
     }
   },
 });
+
+/** Reports each damaged record once, when it is first read: the user has to know, whatever the reader makes of it. */
+function reportDamage(gateway: Gateway, store: StateStore): StateStore {
+  const reported = new Set<string>();
+  return {
+    volatile: store.volatile,
+    clock: store.clock,
+    shared: store.shared,
+    async get(key) {
+      try {
+        return await store.get(key);
+      } catch (thrown) {
+        if (isDamaged(thrown) && !reported.has(key)) {
+          reported.add(key);
+          gateway.report(GatewayError.from(thrown));
+        }
+        throw thrown;
+      }
+    },
+    setIfAbsent: (key, value) => store.setIfAbsent(key, value),
+    replace: (key, value, expected) => store.replace(key, value, expected),
+    delete: (key, expected) => store.delete(key, expected),
+    list: (prefix) => store.list(prefix),
+    listDamaged: async () => (await store.listDamaged?.()) ?? [],
+    close: () => store.close(),
+  };
+}
 
 const UNREACHABLE = "Redis cannot be reached. Calls that need stored state fail until Redis is back.";
 

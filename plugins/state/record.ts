@@ -1,14 +1,19 @@
 import { randomUUID } from "node:crypto";
 import { rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { isJsonObject } from "../../core/mod.ts";
+import { isJsonObject, type JsonObject } from "../../core/mod.ts";
 import type { StateEntry } from "../../core/services/state.ts";
 import { ifExists, listFolder, readIfExists, unlinkIfExists } from "../lib/files.ts";
 import { sha256Hex } from "../lib/hash.ts";
 import { decodeState, MAX_STATE_SIZE } from "../lib/memory-store.ts";
 
-/** Format of a record; one with another format is not read. */
+/** Format of records that are written. */
 const FORMAT = "toolpipe-state-1";
+
+/** Formats that are read. A later format adds its line and keeps these: a record that is not read blocks its key. */
+const FORMATS: Readonly<Record<string, (record: JsonObject) => JsonObject>> = {
+  [FORMAT]: (record) => record,
+};
 
 /** A value on the disk, with its key and version. */
 export interface StateRecord extends StateEntry {
@@ -23,7 +28,7 @@ export function encodeRecord(key: string, version: string, after: string | undef
   return `${sha256Hex(body)}\n${body}`;
 }
 
-/** Decodes a record; undefined if it is damaged or of another format. */
+/** Decodes a record; undefined if it is damaged or of a format that is not known. */
 export function decodeRecord(text: string): StateRecord | undefined {
   const body = text.slice(text.indexOf("\n") + 1);
   if (text !== `${sha256Hex(body)}\n${body}`) return undefined;
@@ -33,8 +38,10 @@ export function decodeRecord(text: string): StateRecord | undefined {
   } catch {
     return undefined;
   }
-  if (!isJsonObject(record) || record["format"] !== FORMAT) return undefined;
-  const { key, version, after, value } = record;
+  if (!isJsonObject(record)) return undefined;
+  const format = String(record["format"]);
+  if (!Object.hasOwn(FORMATS, format)) return undefined;
+  const { key, version, after, value } = (FORMATS[format] as (record: JsonObject) => JsonObject)(record);
   if (typeof key !== "string" || typeof version !== "string" || !isJsonObject(value)) return undefined;
   return { key, version, value, after: typeof after === "string" ? after : undefined };
 }

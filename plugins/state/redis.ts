@@ -1,6 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { isJsonObject, type JsonObject } from "../../core/mod.ts";
-import type { Clock, RateLimiter, SharedState, StateEntry, StateStore } from "../../core/services/state.ts";
+import {
+  type Clock,
+  createDamagedError,
+  type RateLimiter,
+  type SharedState,
+  type StateEntry,
+  type StateStore,
+} from "../../core/services/state.ts";
 import { decodeState, encodeState } from "../lib/memory-store.ts";
 import { openRedisConnection, type RedisConnection } from "./redis-connection.ts";
 import { createRedisShared } from "./redis-shared.ts";
@@ -45,13 +52,20 @@ export function redisStore(url: string, options: RedisStoreOptions = {}): RedisS
   const connection = openRedisConnection({ url, timeoutMs });
   const shared = createRedisShared(connection, url, prefix);
   const toRedisKey = (key: string): string => `${prefix}state:${encodeKey(key)}`;
+  const toLocation = (key: string): string => `${toRedisKey(key)} in Redis`;
   const versioned = (value: JsonObject): string => randomUUID() + encodeState(value);
 
   return {
     shared,
     clock: { wall: connection.now, steady: connection.now, boot: "redis" },
     isReachable: () => connection.isReachable(),
-    get: (key) => connection.run("read", async (redis) => toEntry(key, await redis.get(toRedisKey(key)))),
+    async get(key) {
+      const text = await connection.run("read", (redis) => redis.get(toRedisKey(key)));
+      if (text === null) return undefined;
+      const entry = toEntry(key, text);
+      if (!entry) throw createDamagedError(toLocation(key));
+      return entry;
+    },
     async setIfAbsent(key, value) {
       const text = versioned(value);
       return connection.run(
@@ -73,24 +87,36 @@ export function redisStore(url: string, options: RedisStoreOptions = {}): RedisS
       ),
     async list(wanted) {
       // A half surrogate pair at the end also matches the whole character.
-      const whole = wanted.replace(/[\ud800-\udbff]$/, "");
-      const keys = await scanKeys(connection, `${toRedisKey(whole).replace(/[\\*?[\]]/g, "\\$&")}*`);
-      const entries: StateEntry[] = [];
-      for (let start = 0; start < keys.length; start += BATCH) {
-        const some = keys.slice(start, start + BATCH);
-        const texts = await connection.run("read", (redis) => redis.mget(some));
-        for (const [index, text] of texts.entries()) {
-          const entry = toEntry(decodeKey((some[index] ?? "").slice(toRedisKey("").length)), text);
-          if (entry?.key.startsWith(wanted)) entries.push(entry);
-        }
-      }
-      return entries.toSorted((a, b) => (a.key < b.key ? -1 : 1));
+      const texts = await scanTexts(wanted.replace(/[\ud800-\udbff]$/, ""));
+      return texts
+        .flatMap(([key, text]) => toEntry(key, text) ?? [])
+        .filter(({ key }) => key.startsWith(wanted))
+        .toSorted((a, b) => (a.key < b.key ? -1 : 1));
+    },
+    async listDamaged() {
+      const damaged = (await scanTexts("")).filter(([key, text]) => toEntry(key, text) === undefined);
+      return damaged.map(([key]) => toLocation(key));
     },
     async close() {
       await shared.close();
       await connection.close();
     },
   };
+
+  /** Reads all keys with this prefix, with what is stored under them. */
+  async function scanTexts(start: string): Promise<[key: string, text: string][]> {
+    const keys = await scanKeys(connection, `${toRedisKey(start).replace(/[\\*?[\]]/g, "\\$&")}*`);
+    const found: [key: string, text: string][] = [];
+    for (let from = 0; from < keys.length; from += BATCH) {
+      const some = keys.slice(from, from + BATCH);
+      const texts = await connection.run("read", (redis) => redis.mget(some));
+      for (const [index, text] of texts.entries()) {
+        const key = decodeKey((some[index] ?? "").slice(toRedisKey("").length));
+        if (text !== null) found.push([key, text]);
+      }
+    }
+    return found;
+  }
 }
 
 /** Scans in batches, since there may be very many keys. A key may be found more than once while others are set. */
@@ -117,13 +143,12 @@ function decodeKey(text: string): string {
   return text.replace(/%([0-9a-f]{4})/g, (_, code) => String.fromCharCode(Number.parseInt(code, 16)));
 }
 
-function toEntry(key: string, text: string | null): StateEntry | undefined {
-  if (text === null) return undefined;
+/** Decodes an entry; undefined if it cannot be read. */
+function toEntry(key: string, text: string): StateEntry | undefined {
   try {
     const value = decodeState(text.slice(VERSION));
     return isJsonObject(value) ? { key, value, version: text.slice(0, VERSION) } : undefined;
   } catch {
-    // Written by another program.
     return undefined;
   }
 }

@@ -1,5 +1,9 @@
 import { describe, expect, test } from "vitest";
+import type { Plugin } from "../../core/mod.ts";
+import { createDamagedError } from "../../core/services/state.ts";
 import { createProbeLog, health } from "../../plugins/health.ts";
+import { memoryStore } from "../../plugins/lib/memory-store.ts";
+import { state } from "../../plugins/state/mod.ts";
 import { catchFailure } from "../support/failure.ts";
 import { ask, serveGateway } from "./serve/_http.ts";
 
@@ -81,4 +85,24 @@ test("a gateway without the plugin health can leave too, at once", async () => {
   const server = await serveGateway();
   expect(server.leave()).toBe(0);
   expect((await ask(server.url, "ping")).status).toBe(200);
+});
+
+test("/readyz counts the damaged records that were met, and stays ready", async () => {
+  const damaged = createDamagedError("store/x.txt");
+  const store = {
+    ...memoryStore(),
+    get: (key: string) => (key === "g/k" ? Promise.reject(damaged) : Promise.resolve(undefined)),
+  };
+  const readers: Plugin = {
+    name: "reader",
+    uses: ["state"],
+    setup: ({ services }) => ({
+      async ready() {
+        for (let time = 0; time < 2; time++) await services.state?.get("g/k").catch(() => {});
+      },
+    }),
+  };
+  const server = await serveGateway({ plugins: [state({ store }), health(), readers] });
+  const response = await fetch(new URL("/readyz", server.url));
+  expect([response.status, await response.json()]).toEqual([200, { status: "ok", damaged_records: 1 }]);
 });

@@ -126,6 +126,7 @@ export async function collectFindings(gateway: Gateway): Promise<readonly Findin
     ...checkLeftOut(collected),
     ...checkTools(gateway),
     ...(await checkRules(gateway)),
+    ...(await checkState(gateway)),
   ].map((finding) => ({ ...finding, problem: toTerminalLine(finding.problem) }));
 }
 
@@ -169,6 +170,16 @@ function checkLeftOut({ warnings }: Collected): Finding[] {
     const problem = found.length === 1 ? first.message : `${found.length} entries of clients ${what}.`;
     return [{ severity: "note", code, problem }];
   });
+}
+
+async function checkState({ services: { state } }: Gateway): Promise<Finding[]> {
+  const damaged = (await state?.listDamaged?.()) ?? [];
+  return damaged.map((location) => ({
+    severity: "broken",
+    code: "STATE_DAMAGED",
+    problem: `The stored record ${location} cannot be read. Calls that depend on it are refused.`,
+    fix: "Restore it from a backup, or delete it if what it recorded no longer matters.",
+  }));
 }
 
 function checkTools(gateway: Gateway): Finding[] {

@@ -34,7 +34,8 @@ describe("the plugin", () => {
     let closed = 0;
     const store = { ...memoryStore(), close: () => void closed++ };
     const gateway = await createGateway({ plugins: [state({ store })] });
-    expect(gateway.services.state).toBe(store);
+    await store.setIfAbsent("g/k", { n: 1 });
+    expect((await gateway.services.state?.get("g/k"))?.value).toEqual({ n: 1 });
     await gateway.close();
     expect(closed).toBe(1);
   });

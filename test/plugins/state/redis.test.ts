@@ -59,14 +59,17 @@ describe.skipIf(!hasRedis)("state in Redis (needs Redis)", () => {
     expect(taken.find(({ ok }) => !ok)?.retryAfterMs).toBeGreaterThan(600_000);
   });
 
-  test("an entry of another program counts as missing", async () => {
+  test("an entry of another program is damaged, not missing", async () => {
     const prefix = `${randomUUID()}:`;
     const own = redisStore(redis.url, { prefix });
     open.push(own);
     await admin.set(`${prefix}state:g/k`, "{not ours");
-    expect(await own.get("g/k")).toBeUndefined();
+    expect(await catchFailure(own.get("g/k"))).toMatchObject({ code: "STATE_DAMAGED" });
     expect(await own.list("g/")).toEqual([]);
+    expect(await own.listDamaged?.()).toEqual([`${prefix}state:g/k in Redis`]);
     expect(await own.setIfAbsent("g/k", {})).toBe(false);
+    expect(await own.replace("g/k", { n: 1 })).toBe(true);
+    expect((await own.get("g/k"))?.value).toEqual({ n: 1 });
   });
 
   test("a key with signs of patterns lists itself alone", async () => {

@@ -1,10 +1,12 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: variables are texts here until a server is connected
 
-import { readFile } from "node:fs/promises";
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { encode } from "gpt-tokenizer/encoding/o200k_base";
 import { afterEach, describe, expect, test } from "vitest";
 import { createGateway } from "../../../../core/mod.ts";
 import { estimatePreset, estimateTools } from "../../../../plugins/cli/cost.ts";
+import { fileStore } from "../../../../plugins/state/mod.ts";
 import { anygpt } from "../../../../presets/anygpt/mod.ts";
 import { closeServers, listen } from "../../../fixtures/http-servers.ts";
 import { runCli, runMain } from "../../../support/run-cli.ts";
@@ -215,6 +217,22 @@ describe("doctor", () => {
       "\n\n- 3 entries of clients are this gateway itself and are left out.\n- 2 entries of clients are the same as others and are left out.\n\n1 server, ",
     );
     expect(code).toBe(0);
+  });
+
+  test("names the stored records that cannot be read, and exits with 1", async () => {
+    const { project } = await place({
+      project: { "toolpipe.config.json": { state: { folder: "store" }, mcpServers: {} } },
+    });
+    const store = fileStore(join(project, "store"));
+    await store.setIfAbsent("idempotency/k", {});
+    const values = join(project, "store", "idempotency", "values");
+    const file = join(values, String((await readdir(values))[0]));
+    await writeFile(file, "{");
+    const { code, report } = await examine();
+    expect(report.findings).toMatchObject([
+      { code: "STATE_DAMAGED", problem: expect.stringContaining(file) },
+    ]);
+    expect(code).toBe(1);
   });
 
   test("doubts alone are no failure", async () => {
