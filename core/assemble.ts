@@ -1,7 +1,7 @@
-import { createTimeoutError, withTimeout } from "./call-hooks.ts";
+import { createTimeoutError, isPending, withTimeout } from "./call-hooks.ts";
 import { GatewayError } from "./errors.ts";
 import type { PluginGateway } from "./gateway.ts";
-import { type HookName, type Hooks, hookNames, isPending } from "./hooks.ts";
+import { type HookName, type Hooks, hookNames } from "./hooks.ts";
 import { describeType } from "./json.ts";
 import { nearest } from "./nearest.ts";
 import type { Plugin } from "./plugin.ts";

@@ -1,10 +1,15 @@
 import { Call, limitCall, unlimitCall } from "./call.ts";
 import { GatewayError } from "./errors.ts";
-import { EXECUTE_MS, HOOK_MS, isPending, type MaybePromise, type Next } from "./hooks.ts";
+import { EXECUTE_MS, HOOK_MS, type MaybePromise, type Next } from "./hooks.ts";
 
 type Hook = (...args: never[]) => MaybePromise<void>;
 type AnyHook = (...args: unknown[]) => MaybePromise<void>;
 type Caller = (hooks: readonly AnyHook[], args: readonly unknown[], name: string) => MaybePromise<void>;
+
+/** Returns whether a hook has returned a promise. */
+export function isPending<T>(returned: MaybePromise<T> | PromiseLike<T>): returned is Promise<T> {
+  return typeof (returned as PromiseLike<T> | undefined)?.then === "function";
+}
 
 // Read only when a hook fails, so that no hook has to be wrapped to know its plugin.
 const owners = new WeakMap<Hook, string>();
@@ -36,13 +41,8 @@ export function createTimeoutError(
   ms: number,
   note: string = HOOK_LIMIT,
 ): GatewayError {
-  return new GatewayError(
-    "TIMEOUT",
-    `The plugin "${plugin}" has not finished its ${what} within ${ms} ms. ${note}`,
-    {
-      data: { plugin, ms },
-    },
-  );
+  const message = `The plugin "${plugin}" has not finished its ${what} within ${ms} ms. ${note}`;
+  return new GatewayError("TIMEOUT", message, { data: { plugin, ms } });
 }
 
 const HOOK_LIMIT = "The limit is limits.hookMs.";

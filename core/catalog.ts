@@ -1,6 +1,6 @@
+import { isPending } from "./call-hooks.ts";
 import { GatewayError } from "./errors.ts";
 import type { MaybePromise } from "./hooks.ts";
-import { isPending } from "./hooks.ts";
 import { isJsonObject } from "./json.ts";
 import type { Server, Tool, ToolDefinition } from "./tool.ts";
 

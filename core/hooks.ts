@@ -75,8 +75,3 @@ export const LONGEST_TIMER_MS: number = 2 ** 31 - 1;
 export const HOOK_MS = 120_000;
 /** A tool may work for a long time; the plugin `timeout` has shorter limits, by tool. */
 export const EXECUTE_MS = 3_600_000;
-
-/** Returns whether a hook has returned a promise. */
-export function isPending<T>(returned: MaybePromise<T> | PromiseLike<T>): returned is Promise<T> {
-  return typeof (returned as PromiseLike<T> | undefined)?.then === "function";
-}

@@ -1,7 +1,8 @@
 import type { Call } from "./call.ts";
+import { isPending } from "./call-hooks.ts";
 import { GatewayError } from "./errors.ts";
 import type { Gateway } from "./gateway.ts";
-import { isPending, type MaybePromise } from "./hooks.ts";
+import type { MaybePromise } from "./hooks.ts";
 import type { Plugin } from "./plugin.ts";
 import type { JsonObject, Server, ToolDefinition, ToolResult } from "./tool.ts";
 

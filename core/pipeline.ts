@@ -1,10 +1,10 @@
 import type { Hookable } from "hookable";
 import { beginCall, Call, type CallRequest, type SettledCall, type Stage, settleCall } from "./call.ts";
-import { callInOrder, callNested, createIsolatedCaller, type Over } from "./call-hooks.ts";
+import { callInOrder, callNested, createIsolatedCaller, isPending, type Over } from "./call-hooks.ts";
 import { type Cancellation, getAbortReason } from "./cancellation.ts";
 import type { Catalog } from "./catalog.ts";
 import { GatewayError } from "./errors.ts";
-import { EXECUTE_MS, HOOK_MS, type HookLimits, type Hooks, isPending, type MaybePromise } from "./hooks.ts";
+import { EXECUTE_MS, HOOK_MS, type HookLimits, type Hooks, type MaybePromise } from "./hooks.ts";
 import { checkArguments } from "./json.ts";
 import { SlotSet } from "./slot-set.ts";
 import { createDisabledError, type Tool } from "./tool.ts";

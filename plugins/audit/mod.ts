@@ -17,8 +17,7 @@ import { stateFolder } from "../lib/folders.ts";
 import { canonicalJson } from "../lib/hash.ts";
 import { option } from "../lib/options.ts";
 import { createHasher, installationKey } from "./key.ts";
-import { draftIntent, draftOutcome, type Params, toRecord } from "./record.ts";
-import { createRecorder } from "./recorder.ts";
+import { createRecorder, draftIntent, draftOutcome, type Params, toRecord } from "./recorder.ts";
 import { fileSink, folderSink, memorySink } from "./sinks.ts";
 
 export type { AuditRecord, AuditSink, ChainedRecord } from "../../core/services/audit.ts";

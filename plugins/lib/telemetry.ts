@@ -37,11 +37,7 @@ export function addTraceHeaders<Message extends { readonly params?: unknown }>(
 }
 
 /** `_meta` as it is sent on: with this trace context in place of any other. */
-export function replaceTraceContext(
-  meta: Readonly<JsonObject>,
-  context: TraceContext | undefined,
-): Readonly<JsonObject> {
-  if (!context) return meta;
+export function replaceTraceContext(meta: Readonly<JsonObject>, context: TraceContext): Readonly<JsonObject> {
   const rest = Object.entries(meta).filter(([name]) => !traceFields.includes(name as keyof TraceContext));
   return { ...Object.fromEntries(rest), ...context };
 }

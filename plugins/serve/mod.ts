@@ -4,6 +4,7 @@
  * @module
  */
 
+export { type ServePluginOptions, servePlugin } from "./client/call-client.ts";
 export { type ClientLimits, clientLimits } from "./client/pending.ts";
 export {
   type HttpServer,
@@ -13,6 +14,5 @@ export {
   serveHttp,
 } from "./http.ts";
 export { createMcpServer, type McpServer, type McpServerOptions } from "./protocol/server.ts";
-export { type ServePluginOptions, servePlugin } from "./reloadable.ts";
 export { type StdioOptions, type StdioServer, type StdioStreams, serveStdio } from "./stdio.ts";
 export { createView, type ExposedTool, type View } from "./view.ts";

@@ -1,14 +1,6 @@
-import { createGateway, type Gateway, GatewayError, type LoadedConfig, type Plugin } from "../../core/mod.ts";
-import {
-  CLIENT_CANNOT,
-  CLIENT_FAILED,
-  CLIENT_LEFT,
-  CLIENT_SILENT,
-  type Client,
-  QUESTIONS_FULL,
-} from "../../core/services/clients.ts";
-import { PROMPT_NOT_FOUND, RESOURCE_NOT_FOUND } from "../../core/services/resources.ts";
-import { createClients, findCaller } from "./client/call-client.ts";
+import { createGateway, type Gateway, type LoadedConfig } from "../../core/mod.ts";
+import type { Client } from "../../core/services/clients.ts";
+import { type ServePluginOptions, servePlugin } from "./client/call-client.ts";
 import type { View } from "./view.ts";
 
 /** A gateway behind a view, which can be replaced while clients are connected. */
@@ -73,58 +65,5 @@ export async function serveReloadable(
   ): Promise<{ gateway: Gateway; config: LoadedConfig }> {
     const gateway = await createGateway({ ...from, plugins: [...(from.plugins ?? []), plugin], previous });
     return { gateway, config: from };
-  }
-}
-
-/** Options of {@link servePlugin}. */
-export interface ServePluginOptions {
-  /** Whether several clients may be connected at once. */
-  readonly isShared?: boolean;
-  /** Called when the gateway is ready, before it is served. */
-  readonly onReady?: (gateway: Gateway) => void;
-}
-
-/** Creates the plugin of a gateway that is served through a view: it provides the clients behind calls. */
-export function servePlugin(
-  view: View,
-  { isShared = false, onReady }: ServePluginOptions = {},
-): Plugin<"serve"> {
-  return {
-    name: "serve",
-    provides: ["clients"],
-    errors: {
-      CLIENT_CANNOT,
-      CLIENT_FAILED,
-      CLIENT_LEFT,
-      CLIENT_SILENT,
-      PROMPT_NOT_FOUND,
-      QUESTIONS_FULL,
-      RESOURCE_NOT_FOUND,
-    },
-    setup(gateway) {
-      const clients = createClients(gateway, isShared);
-      gateway.provide("clients", clients);
-      return {
-        ready() {
-          checkRoutes(gateway);
-          onReady?.(gateway);
-        },
-        "catalog:change": () => view.catalogChanged(gateway),
-        // The hint comes from the tool's server, and a wrong one harms only the calls of that server.
-        execute(call, next) {
-          if (call.tool && !call.tool.builtin && call.tool.annotations?.readOnlyHint !== true) {
-            findCaller(call)?.markEffects?.();
-          }
-          return next();
-        },
-      };
-    },
-  };
-}
-
-function checkRoutes(gateway: Pick<Gateway, "drivers">): void {
-  for (const path of gateway.drivers("route").keys()) {
-    if (path.startsWith("/")) continue;
-    throw new GatewayError("PLUGIN_INVALID", `The route "${path}" cannot be served: it must begin with "/".`);
   }
 }

@@ -10,6 +10,7 @@ import {
   GatewayError,
   type Tool,
 } from "../../core/mod.ts";
+import type { Clients } from "../../core/services/clients.ts";
 import {
   CONNECT_FAILED,
   MISSING_VARIABLE,
@@ -25,13 +26,14 @@ import {
   UPSTREAM_PROTOCOL,
 } from "../../core/services/servers.ts";
 import type { Collected, ServerConfig } from "../../core/services/sources.ts";
+import type { Telemetry } from "../../core/services/telemetry.ts";
 import { option, wholeNumber } from "../lib/options.ts";
 import { replaceTraceContext } from "../lib/telemetry.ts";
 import { createServerApprovals, holdBack } from "./approval.ts";
-import { sendWithInput } from "./input-requests.ts";
 import { createPool } from "./pool.ts";
+import { sendRequest } from "./request-tools.ts";
+import { sendWithInput, ToolCall, toOutcomeError } from "./send-call.ts";
 import { createSnapshot } from "./snapshot.ts";
-import { sendRequest, ToolCall, toOutcomeError } from "./tool-call.ts";
 
 export type { ServerEvents, Servers } from "../../core/services/servers.ts";
 
@@ -99,6 +101,10 @@ export const upstreams = definePlugin({
   },
   setup(gateway, { useCache, discover, idleMs, concurrency, maxParallelDiscoveries }) {
     const { cache } = gateway.services;
+    /** Read with the first call, when all plugins are set up. */
+    let found:
+      | { readonly telemetry?: Telemetry | undefined; readonly clients?: Clients | undefined }
+      | undefined;
     const pool = createPool({
       gateway,
       snapshot: useCache && cache ? createSnapshot(cache, gateway.configFile ?? process.cwd()) : undefined,
@@ -141,8 +147,10 @@ export const upstreams = definePlugin({
         if (!tool || !connection) return next();
         // With the plugin `timeout`, progress may prolong a call: no other limit may end the call first.
         const timeoutMs = call.isTimed ? LONGEST_TIMER_MS : pool.status(tool.server)?.config.callTimeoutMs;
-        const meta = replaceTraceContext(call.meta, gateway.services.telemetry?.getContext(call));
-        const options = new ToolCall(call, tool.server, meta, timeoutMs, gateway.services.clients);
+        found ??= { telemetry: gateway.services.telemetry, clients: gateway.services.clients };
+        const trace = found.telemetry?.getContext(call);
+        const meta = trace ? replaceTraceContext(call.meta, trace) : call.meta;
+        const options = new ToolCall(call, tool.server, meta, timeoutMs, found.clients);
         const send = (input: CallInput | undefined) =>
           tool.request
             ? sendRequest(connection, tool.request, args, options.with(input))

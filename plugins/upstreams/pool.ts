@@ -16,8 +16,8 @@ import { hashServer } from "../lib/hash.ts";
 import type { ConnectServerOptions } from "./connect-server.ts";
 import type { PooledConnection } from "./connection.ts";
 import { createPooledServer, type PooledServer } from "./pooled-server.ts";
+import { createRequestTool } from "./request-tools.ts";
 import type { CachedListing, CatalogSnapshot } from "./snapshot.ts";
-import { createRequestTool } from "./tool-call.ts";
 
 /** Dependencies of the server pool. */
 export interface PoolOptions {

@@ -9,7 +9,6 @@ import {
 } from "../../core/mod.ts";
 import {
   findServerError,
-  findTool,
   hasServer,
   joinNames,
   listServerTools,
@@ -40,7 +39,8 @@ export async function runTarget(
   const { server, tool, args } = target;
   const id = `${server}:${tool}`;
   // Another tool may have the same id: one of the gateway's own, which is called by its own name.
-  if (gateway.catalog.tool(id) && !findTool(gateway, server, tool)) {
+  const known = gateway.catalog.tool(id);
+  if (known && (known.builtin || known.server !== server)) {
     throw await createToolNotFoundError(gateway, server, tool);
   }
   const call = await gateway.run({ ...request, tool: id, args });

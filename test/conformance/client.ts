@@ -8,7 +8,7 @@ import { NEEDS_AUTH } from "../../core/services/servers.ts";
 import type { HttpConnection } from "../../core/services/sources.ts";
 import { connectHttp, type HttpUpstream } from "../../plugins/mcp/http/connect.ts";
 import { authorize } from "../../plugins/mcp/oauth/login.ts";
-import { sendWithInput } from "../../plugins/upstreams/input-requests.ts";
+import { sendWithInput } from "../../plugins/upstreams/send-call.ts";
 import { makeArguments } from "./_client-arguments.ts";
 import { headlessBrowser } from "./_client-browser.ts";
 import { obligingClient } from "./_client-person.ts";

@@ -1,8 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, expectTypeOf, test, vi } from "vitest";
 import { settleCall } from "../../core/call.ts";
-import { callInOrder, callNested, createIsolatedCaller, setHookOwner } from "../../core/call-hooks.ts";
-import { hookNames, isPending } from "../../core/hooks.ts";
+import {
+  callInOrder,
+  callNested,
+  createIsolatedCaller,
+  isPending,
+  setHookOwner,
+} from "../../core/call-hooks.ts";
+import { hookNames } from "../../core/hooks.ts";
 import {
   Call,
   createGateway,

@@ -1,5 +1,23 @@
-import type { Call, CallNotes, Gateway, JsonObject } from "../../../core/mod.ts";
-import type { Client, ClientCapability, Clients } from "../../../core/services/clients.ts";
+import {
+  type Call,
+  type CallNotes,
+  type Gateway,
+  GatewayError,
+  type JsonObject,
+  type Plugin,
+} from "../../../core/mod.ts";
+import {
+  CLIENT_CANNOT,
+  CLIENT_FAILED,
+  CLIENT_LEFT,
+  CLIENT_SILENT,
+  type Client,
+  type ClientCapability,
+  type Clients,
+  QUESTIONS_FULL,
+} from "../../../core/services/clients.ts";
+import { PROMPT_NOT_FOUND, RESOURCE_NOT_FOUND } from "../../../core/services/resources.ts";
+import type { View } from "../view.ts";
 
 /** The caller of a call, such as a request of a client. */
 interface Caller {
@@ -20,6 +38,59 @@ export function findCaller(call: Call): Caller | undefined {
   let outermost = call;
   while (outermost.parent) outermost = outermost.parent;
   return outermost.notes[callerNote] as Caller | undefined;
+}
+
+/** Options of {@link servePlugin}. */
+export interface ServePluginOptions {
+  /** Whether several clients may be connected at once. */
+  readonly isShared?: boolean;
+  /** Called when the gateway is ready, before it is served. */
+  readonly onReady?: (gateway: Gateway) => void;
+}
+
+/** Creates the plugin of a gateway that is served through a view: it provides the clients behind calls. */
+export function servePlugin(
+  view: View,
+  { isShared = false, onReady }: ServePluginOptions = {},
+): Plugin<"serve"> {
+  return {
+    name: "serve",
+    provides: ["clients"],
+    errors: {
+      CLIENT_CANNOT,
+      CLIENT_FAILED,
+      CLIENT_LEFT,
+      CLIENT_SILENT,
+      PROMPT_NOT_FOUND,
+      QUESTIONS_FULL,
+      RESOURCE_NOT_FOUND,
+    },
+    setup(gateway) {
+      const clients = createClients(gateway, isShared);
+      gateway.provide("clients", clients);
+      return {
+        ready() {
+          checkRoutes(gateway);
+          onReady?.(gateway);
+        },
+        "catalog:change": () => view.catalogChanged(gateway),
+        // The hint comes from the tool's server, and a wrong one harms only the calls of that server.
+        execute(call, next) {
+          if (call.tool && !call.tool.builtin && call.tool.annotations?.readOnlyHint !== true) {
+            findCaller(call)?.markEffects?.();
+          }
+          return next();
+        },
+      };
+    },
+  };
+}
+
+function checkRoutes(gateway: Pick<Gateway, "drivers">): void {
+  for (const path of gateway.drivers("route").keys()) {
+    if (path.startsWith("/")) continue;
+    throw new GatewayError("PLUGIN_INVALID", `The route "${path}" cannot be served: it must begin with "/".`);
+  }
 }
 
 /** Finds the clients behind the calls of a gateway. */

@@ -1,6 +1,6 @@
 import { type GatewayError, isJsonObject, type JsonObject } from "../../../core/mod.ts";
 import type { Client, ClientCapability } from "../../../core/services/clients.ts";
-import { isWanted, META, parseLevel } from "../protocol/messages.ts";
+import { isQuestions, isWanted, META, parseLevel } from "../protocol/messages.ts";
 import type { Handler, Request } from "../protocol/request.ts";
 import { parseClientInfo } from "../protocol/session.ts";
 import {
@@ -10,14 +10,7 @@ import {
   type RequestClient,
   tooManyQuestions,
 } from "./pending.ts";
-import {
-  canBeAsked,
-  checkAskable,
-  findOwnState,
-  isQuestions,
-  toClientQuestions,
-  toUpstreamInput,
-} from "./questions.ts";
+import { canBeAsked, checkAskable, findOwnState, toClientQuestions, toUpstreamInput } from "./questions.ts";
 
 /** Questions asked within so many milliseconds are asked together: each round costs the client a request. */
 const SAME_ROUND_MS = 10;

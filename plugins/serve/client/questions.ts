@@ -7,11 +7,6 @@ export const OWN_STATE = "toolpipe:";
 /** Prefix of an upstream server's state that looks like one of ours: a gateway may stand behind a gateway. */
 const UPSTREAM = `${OWN_STATE}~`;
 
-/** Whether a result holds questions instead of an answer. */
-export function isQuestions(result: object): boolean {
-  return (result as JsonObject)["resultType"] === "input_required";
-}
-
 /** The state of a suspended call of ours that a request resumes, if it does. */
 export function findOwnState({ requestState }: JsonObject): string | undefined {
   if (requestState === undefined) return undefined;

@@ -2,13 +2,14 @@ import { type Actor, GatewayError, isJsonObject, type JsonObject } from "../../.
 import { invalidParams, JsonRpcError, methodNotFound, rpcCodes } from "../../lib/jsonrpc.ts";
 import { LegacyClient, takeAnswer } from "../client/legacy.ts";
 import { answerModern, interactiveMethods } from "../client/modern.ts";
-import { clientCannot, isQuestions } from "../client/questions.ts";
+import { clientCannot } from "../client/questions.ts";
 import {
   errorMessage,
   getMeta,
   getModernVersion,
   type Id,
   isAnswerMessage,
+  isQuestions,
   toId,
   toModernResult,
   UNWRITABLE,

@@ -53,6 +53,11 @@ export function getModernVersion(params: JsonObject): string | undefined {
   });
 }
 
+/** Whether a result holds questions instead of an answer. */
+export function isQuestions(result: object): boolean {
+  return (result as JsonObject)["resultType"] === "input_required";
+}
+
 /** A result in the shape of the modern protocol. */
 export function toModernResult(result: object): object {
   const { _meta, resultType, ...rest } = result as { _meta?: object; resultType?: unknown };

@@ -12,9 +12,9 @@ import type { Results } from "../../../core/services/results.ts";
 import { toExecutionError } from "../../lib/execution-error.ts";
 import { invalidParams } from "../../lib/jsonrpc.ts";
 import { callerNotes } from "../client/call-client.ts";
-import { clientCannot, isQuestions, isRefusedState } from "../client/questions.ts";
+import { clientCannot, isRefusedState } from "../client/questions.ts";
 import type { ExposedTool, View } from "../view.ts";
-import { cacheable } from "./messages.ts";
+import { cacheable, isQuestions } from "./messages.ts";
 import type { Handlers, Request } from "./request.ts";
 
 /** Handlers of the requests that concern tools. */

@@ -1,6 +1,20 @@
-import { type CallInput, GatewayError, isJsonObject, type JsonObject } from "../../core/mod.ts";
-import { CLIENT_CANNOT, type Client } from "../../core/services/clients.ts";
-import { QUESTION_REFUSED, UPSTREAM_PROTOCOL } from "../../core/services/servers.ts";
+import {
+  type Call,
+  type CallInput,
+  GatewayError,
+  isJsonObject,
+  type JsonObject,
+  type Progress,
+} from "../../core/mod.ts";
+import { CLIENT_CANNOT, type Client, type Clients } from "../../core/services/clients.ts";
+import { createRefusal, OUTCOME_UNKNOWN } from "../../core/services/policy.ts";
+import {
+  isUnsent,
+  QUESTION_REFUSED,
+  UPSTREAM_CLOSED,
+  UPSTREAM_PROTOCOL,
+  type UpstreamCallOptions,
+} from "../../core/services/servers.ts";
 import { findJsonFault } from "../lib/json.ts";
 
 /** The server and the client of a request for which input may be required. */
@@ -10,6 +24,69 @@ export interface InputContext {
   readonly client?: Client | undefined;
   readonly input?: CallInput | undefined;
   readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Options that a call of the pipeline sends to its server. A class with getters, so that the signal and the client are
+ * created only when read: few calls need them, and each costs more than the rest of the way to the server.
+ */
+export class ToolCall implements UpstreamCallOptions, InputContext {
+  readonly server: string;
+  readonly meta: Readonly<JsonObject>;
+  readonly timeoutMs: number | undefined;
+  readonly input: CallInput | undefined;
+  readonly cancellation: Call;
+  readonly #clients: Clients | undefined;
+  #client: Client | undefined;
+
+  constructor(
+    call: Call,
+    server: string,
+    meta: Readonly<JsonObject>,
+    timeoutMs: number | undefined,
+    clients: Clients | undefined,
+  ) {
+    this.cancellation = call;
+    this.server = server;
+    this.meta = meta;
+    this.input = call.input;
+    this.timeoutMs = timeoutMs;
+    this.#clients = clients;
+  }
+
+  get signal(): AbortSignal {
+    return this.cancellation.signal;
+  }
+
+  get client(): Client | undefined {
+    this.#client ??= this.#clients?.get(this.cancellation);
+    return this.#client;
+  }
+
+  readonly onProgress = (progress: Progress): void => this.cancellation.report(progress);
+
+  /** Returns the options of the same call with answers to the server's input requests. */
+  with(input: CallInput | undefined): UpstreamCallOptions {
+    if (input === this.input) return this;
+    const { cancellation, meta, timeoutMs, onProgress, client } = this;
+    return { cancellation, meta, timeoutMs, onProgress, client, input };
+  }
+}
+
+/**
+ * Turns the failure of a call whose connection ended before the answer into one that is not retried: its outcome is
+ * unknown. With a guard the failure stays as it is, for the guard knows which calls only read.
+ */
+export function toOutcomeError(call: Call, thrown: unknown): unknown {
+  if (!call.tool || call.tool.policy || call.cancelled || !GatewayError.is(thrown)) return thrown;
+  if (thrown.code !== UPSTREAM_CLOSED.code || isUnsent(thrown)) return thrown;
+  const message = `It is unknown whether "${call.tool.id}" was done: ${thrown.message}`;
+  return createRefusal(OUTCOME_UNKNOWN, call, message, {
+    cause: thrown,
+    suggestion:
+      "Find out with another tool whether it was done. Make the call again only if it was not, or if it does no harm twice.",
+    data: { reason: thrown.code },
+  });
 }
 
 /** Limit of rounds: a server may ask for more input after each answer, but not forever. */
