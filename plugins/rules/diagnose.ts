@@ -1,17 +1,8 @@
 import { nearest } from "../../core/mod.ts";
 import type { RuleFault, RuleReport } from "../../core/services/rules.ts";
+import type { KnownTool, KnownTools } from "./known-tools.ts";
 import type { CompiledRule, RuleSet, ToolRule } from "./rules.ts";
-import { type KnownTool, listMatches, suggestPattern, widenBoundaries } from "./suggest.ts";
-
-/** The tools that rules are compared with. */
-export interface KnownTools {
-  readonly tools: readonly KnownTool[];
-  readonly servers: readonly string[];
-  /** Servers whose tools are not known: a rule may match one of them. */
-  readonly unknown: ReadonlySet<string>;
-  /** Whether a tool destroys something. */
-  isDestructive(tool: KnownTool): boolean;
-}
+import { listMatches, suggestPattern, widenBoundaries } from "./suggest.ts";
 
 const MOST_NAMES = 3;
 

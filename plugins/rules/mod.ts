@@ -4,16 +4,11 @@ import {
   defineError,
   definePlugin,
   type ErrorKind,
-  type Gateway,
   GatewayError,
-  isJsonObject,
   type Tool,
 } from "../../core/mod.ts";
-import { formatRuleReport } from "../../core/services/rules.ts";
-import type { ServerStatus, UpstreamMethod } from "../../core/services/servers.ts";
+import { formatRuleReport, type RuleReport } from "../../core/services/rules.ts";
 import { option } from "../lib/options.ts";
-import { inferPolicy } from "../lib/risk.ts";
-import { diagnoseRules, type KnownTools } from "./diagnose.ts";
 import { compileRules, toolRule, type Verdict } from "./rules.ts";
 
 export { compilePattern, type Pattern } from "./pattern.ts";
@@ -74,8 +69,24 @@ export const rules = definePlugin({
       return verdict;
     };
 
+    /** Imported on first use: a start without rules needs neither the diagnosis nor the tables of verbs. */
+    const diagnose = async (): Promise<readonly RuleReport[]> => {
+      const [{ diagnoseRules }, { listKnownTools }] = await Promise.all([
+        import("./diagnose.ts"),
+        import("./known-tools.ts"),
+      ]);
+      return await diagnoseRules(ruleSet, listKnownTools(gateway));
+    };
+    const reported = new Set<string>();
+    const report = (found: RuleReport): void => {
+      const { rule, fault } = found;
+      if (reported.has(`${rule} ${fault}`)) return;
+      reported.add(`${rule} ${fault}`);
+      gateway.report(new GatewayError(RULE_DOUBTFUL, formatRuleReport(found), { data: { rule, fault } }));
+    };
+
     gateway.provide("rules", {
-      diagnose: () => diagnoseRules(ruleSet, listKnownTools(gateway)),
+      diagnose,
       allows: (server, tool) => decide(server, tool).enabled,
       explain(server, tool) {
         const id = `"${server}:${tool}"`;
@@ -87,24 +98,14 @@ export const rules = definePlugin({
       },
     });
 
-    const reported = new Set<string>();
     let reviewing: Promise<void> | undefined;
-    /** Reports each fault once. Faults that only tools show are found when their servers have been listed. */
+    /** Reports faults of rules. Those that only tools show are found when their servers have been listed. */
     const review = (): Promise<void> => {
       reviewing ??= (async () => {
         // Servers that are listed one after another are judged together, and after they are in the catalog.
         await new Promise((resolve) => setTimeout(resolve, REVIEW_DELAY_MS).unref());
         reviewing = undefined;
-        for (const found of await diagnoseRules(ruleSet, listKnownTools(gateway))) {
-          const key = `${found.rule} ${found.fault}`;
-          if (reported.has(key)) continue;
-          reported.add(key);
-          gateway.report(
-            new GatewayError(RULE_DOUBTFUL, formatRuleReport(found), {
-              data: { rule: found.rule, fault: found.fault },
-            }),
-          );
-        }
+        for (const found of await diagnose()) report(found);
       })();
       return reviewing;
     };
@@ -129,34 +130,3 @@ export const rules = definePlugin({
     };
   },
 });
-
-/** Lists the tools, and the requests besides tool calls, that rules are for. */
-function listKnownTools({ catalog, services }: Gateway): KnownTools {
-  const statuses = services.servers?.statuses() ?? [];
-  const own = catalog.tools().filter(({ builtin }) => !builtin);
-  return {
-    tools: [...own, ...listRequests(statuses)],
-    servers: catalog.servers().map(({ id }) => id),
-    unknown: new Set(
-      statuses.flatMap(({ name, listedAt, config }) =>
-        listedAt === undefined && !config.disabled ? [name] : [],
-      ),
-    ),
-    isDestructive: (tool) => "id" in tool && inferPolicy(tool as Tool).riskLevel === "destructive",
-  };
-}
-
-/** Lists the requests besides tool calls that servers take, by their declared capabilities. */
-function listRequests(statuses: readonly ServerStatus[]): { server: string; name: UpstreamMethod }[] {
-  return statuses.flatMap(({ name: server, info }) =>
-    requests.flatMap(([capability, name]) =>
-      isJsonObject(info?.capabilities?.[capability]) ? [{ server, name }] : [],
-    ),
-  );
-}
-
-const requests: readonly (readonly [capability: string, request: UpstreamMethod])[] = [
-  ["resources", "resources/read"],
-  ["prompts", "prompts/get"],
-  ["completions", "completion/complete"],
-];

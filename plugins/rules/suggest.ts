@@ -1,11 +1,6 @@
 import { nearest } from "../../core/mod.ts";
+import type { KnownTool } from "./known-tools.ts";
 import { compilePattern } from "./pattern.ts";
-
-/** A tool as rules see it. */
-export interface KnownTool {
-  readonly server: string;
-  readonly name: string;
-}
 
 /** Rewrites `\b` so that it also holds beside `_`, which is a letter to regular expressions. */
 export function widenBoundaries(source: string): string | undefined {
