@@ -155,15 +155,15 @@ export const differences: Readonly<Partial<Record<keyof typeof examples, readonl
   show: [
     {
       why: "Other presets and plugins can be chosen, and several files may hold the config.",
-      from: "(TTL: 3600s)\n",
-      to: "(TTL: 3600s)\nFile: {file}\nPreset: anygpt\nPlugins: {plugins}\n",
+      from: /$/,
+      to: "\nFile: {file}\nPreset: anygpt\nPlugins: {plugins}\n",
     },
   ],
   executedJson: [
     {
-      why: "A tool answers with content, and with data only if it likes: both are in the result, as MCP has them. One line, for programs.",
+      why: "One line, for programs.",
       from: /[\s\S]*/,
-      to: '{"success":true,"result":{"content":{content},"structuredContent":{"issue_number":123,"url":"https://github.com/owner/repo/issues/123","title":"Bug report","state":"open"}}}\n',
+      to: '{"success":true,"result":{"issue_number":123,"url":"https://github.com/owner/repo/issues/123","title":"Bug report","state":"open"}}\n',
     },
   ],
 };

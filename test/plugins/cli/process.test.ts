@@ -29,10 +29,7 @@ test("toolpipe finds the config of the current folder and executes a tool", asyn
     stdout: "Executing: demo:add\n\n✓ Success\n\nResult:\n  5\n",
     stderr: "",
   });
-  expect(JSON.parse(json.stdout)).toEqual({
-    success: true,
-    result: { content: [{ type: "text", text: "5" }] },
-  });
+  expect(JSON.parse(json.stdout)).toEqual({ success: true, result: "5" });
 });
 
 test("anygpt mcp gives the same", async () => {

@@ -191,9 +191,8 @@ test("execute, with success, as lines and as JSON", async () => {
   const text = await run("execute", "github", "create_issue", args);
   expect(text).toEqual({ code: 0, stdout: expected("executed"), stderr: "" });
   const json = await run("execute", "github", "create_issue", args, "--json");
-  const facts = { content: JSON.stringify(content) };
-  expect(json).toEqual({ code: 0, stdout: expected("executedJson", facts), stderr: "" });
-  expect(structuredContent).toEqual(JSON.parse(examples.executedJson).result);
+  expect(json).toEqual({ code: 0, stdout: expected("executedJson"), stderr: "" });
+  expect(JSON.parse(json.stdout)).toEqual(JSON.parse(examples.executedJson));
 });
 
 test("execute, with a failure of the tool", async () => {

@@ -23,7 +23,7 @@ describe("a server that a project defines", () => {
     });
     const execute = () => runMain(["execute", "docs", "echo", "--args", '{"text":"hello"}']);
     expect(await execute()).toMatchObject({ code: 4, stdout: expect.stringContaining(waits) });
-    expect(await runMain(["tools", "docs"])).toMatchObject({ code: 4, stdout: "" });
+    expect(await runMain(["tools", "docs"])).toMatchObject({ code: 3, stdout: "" });
     expect(await runMain(["refresh", "docs"])).toMatchObject({ code: 4, stdout: "" });
     expect((await runMain(["approve"])).stdout).toBe(
       `docs\n  Runs: node ${join(home, "marking.mjs")}\n  ${waits}\n`,
