@@ -18,6 +18,8 @@ export interface Operation {
   readonly errors: readonly OperationError[];
   /** The header in which the operation takes a key that makes repeating it safe. */
   readonly idempotencyHeader?: string | undefined;
+  /** Whether the operator's config says that the API takes that key. A document that claims it is not enough. */
+  readonly canResend?: boolean | undefined;
   readonly deprecated: boolean;
 }
 
@@ -81,6 +83,8 @@ export interface Overlay {
   readonly webhooks?: string | undefined;
   /** The header in which requests that change something take a key, where the document does not declare it. */
   readonly idempotencyHeader?: string | undefined;
+  /** Whether the operator's config says that the API takes that key. A document that claims it is not enough. */
+  readonly canResend?: boolean | undefined;
 }
 
 /** Key of the HTTP status in the `_meta` of a result. */

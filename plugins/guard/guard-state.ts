@@ -4,6 +4,7 @@ import { machineClock, processClock } from "./clock.ts";
 import { createConfirmations } from "./confirmation.ts";
 import { createIdempotency } from "./idempotency.ts";
 import type { GuardSettings } from "./options.ts";
+import { createOutbox } from "./outbox.ts";
 
 const FIRST_SWEEP_MS = 300_000;
 const SWEEP_MS = 3_600_000;
@@ -25,6 +26,7 @@ export function createGuardState(
     /** Whether the state is lost when the process ends. */
     isVolatile,
     idempotency,
+    outbox: createOutbox(),
     confirmations,
     /** Deletes expired records after a while, and then every hour. */
     startSweeping: () => schedule(FIRST_SWEEP_MS),

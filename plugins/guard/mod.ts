@@ -89,7 +89,8 @@ export const guard = definePlugin({
       },
       async close() {
         state.stopSweeping();
-        await Promise.race([Promise.allSettled(running), sleep(CLOSE_MS, undefined, false)]);
+        const stored = Promise.allSettled(running).then(() => state.outbox.close());
+        await Promise.race([stored, sleep(CLOSE_MS, undefined, false)]);
       },
     };
 
@@ -106,7 +107,7 @@ export const guard = definePlugin({
         if (typeof key !== "string" || !needsKey(tool)) await runWithoutKey(call, tool, send);
         else
           await runOnce(
-            { gateway, hashTool, idempotency: state.idempotency, ...settings },
+            { gateway, hashTool, idempotency: state.idempotency, outbox: state.outbox, ...settings },
             call,
             tool,
             key,

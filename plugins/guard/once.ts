@@ -1,4 +1,12 @@
-import { type Call, type Gateway, GatewayError, type Next, type Tool } from "../../core/mod.ts";
+import {
+  type Call,
+  type Gateway,
+  GatewayError,
+  type Next,
+  type Tool,
+  type ToolResult,
+} from "../../core/mod.ts";
+import { httpStatusMeta } from "../../core/services/adapters.ts";
 import {
   createRefusal,
   getOutcome,
@@ -6,10 +14,18 @@ import {
   isTurnedAway,
   OUTCOME_UNKNOWN,
 } from "../../core/services/policy.ts";
+import { UPSTREAM_ERROR } from "../../core/services/servers.ts";
 import { canonicalJson, sha256Hex } from "../lib/hash.ts";
+import { shorten, toOneLine } from "../lib/text/shorten.ts";
 import { IDEMPOTENCY_MISMATCH, IN_PROGRESS } from "./errors.ts";
 import type { Idempotency } from "./idempotency.ts";
+import type { Outbox } from "./outbox.ts";
 import { keepError, keepResult, replay } from "./outcome.ts";
+
+/** The one status of 500 and above that says that nothing was done. */
+const NOT_IMPLEMENTED = 501;
+/** Characters of an API's answer in the message of an error. */
+const MAX_SAID = 200;
 
 /** Hashes the key with its actor: two actors may use the same key, and neither can probe the keys of the other. */
 export function toCallKey({ actor }: Call, key: string): string {
@@ -21,6 +37,7 @@ export async function runOnce(
   parts: {
     readonly gateway: Gateway;
     readonly idempotency: Idempotency;
+    readonly outbox: Outbox;
     readonly hashTool: (tool: Tool) => string;
     readonly deadlineMs: number;
     readonly maxResultBytes: number;
@@ -37,7 +54,7 @@ export async function runOnce(
     fingerprint: sha256Hex(JSON.stringify([tool.id, hashTool(tool), canonicalJson(call.args)])),
     deadlineMs,
     // An API that takes the same key makes sure itself that the call happens once.
-    retrySafe: getPolicy(tool).retrySafe === true || tool.operation?.idempotencyHeader !== undefined,
+    retrySafe: getPolicy(tool).retrySafe === true || tool.operation?.canResend === true,
   });
   switch (begun.state) {
     case "completed":
@@ -64,6 +81,14 @@ export async function runOnce(
       throw createUnknownError(call, "an earlier call under this idempotency key never ended");
   }
   const { fence } = begun;
+  const store = (write: () => Promise<boolean>): Promise<void> =>
+    parts.outbox.store(write, (failure) => {
+      // The caller still gets the outcome, and the call is not made again under its key.
+      const message = `The outcome of the call of "${tool.id}" could not be stored. It is stored once the state can be written again.`;
+      parts.gateway.report(
+        new GatewayError(failure.kind, `${message} ${failure.message}`, { cause: failure }),
+      );
+    });
   try {
     // If it was cancelled while the key was stored, nothing was sent.
     if (call.cancelled)
@@ -73,6 +98,7 @@ export async function runOnce(
       const message = `No plugin answered the call of "${tool.id}".`;
       throw new GatewayError("UNANSWERED", message, { data: { sent: true } });
     }
+    checkAnswer(tool, call.result);
   } catch (thrown) {
     const outcome = getOutcome(thrown);
     await store(() => {
@@ -89,27 +115,42 @@ export async function runOnce(
       ? idempotency.release(key, fence)
       : idempotency.complete(key, fence, keepResult(result, maxResultBytes)),
   );
-
-  /** If storing fails, the caller still gets the outcome, and the call is not made again under its key. */
-  async function store(write: () => Promise<boolean>): Promise<void> {
-    try {
-      await write();
-    } catch (failure) {
-      const message = `The outcome of the call of "${tool.id}" could not be stored.`;
-      parts.gateway.report(GatewayError.from(failure, message));
-    }
-  }
 }
 
 /** Executes a call without a key. */
 export async function runWithoutKey(call: Call, tool: Tool, next: Next): Promise<void> {
   try {
     await next();
+    checkAnswer(tool, call.result);
   } catch (thrown) {
     throw getPolicy(tool).riskLevel !== "low" && getOutcome(thrown) === "unknown"
       ? toUnknownError(call, thrown)
       : thrown;
   }
+}
+
+/**
+ * Throws if a REST API answered a call that changes something with a fault of its own: the API, or a proxy before it, may
+ * have failed after the effect.
+ */
+function checkAnswer(tool: Tool, result: ToolResult | undefined): void {
+  const status = result?._meta?.[httpStatusMeta];
+  if (
+    tool.operation === undefined ||
+    typeof status !== "number" ||
+    status < 500 ||
+    status === NOT_IMPLEMENTED
+  )
+    return;
+  if (getPolicy(tool).riskLevel === "low") return;
+  const text = result?.content.find(({ type }) => type === "text")?.["text"];
+  throw new GatewayError(
+    UPSTREAM_ERROR,
+    `its API answered ${shorten(toOneLine(String(text ?? status)), MAX_SAID)}`,
+    {
+      data: { status },
+    },
+  );
 }
 
 /** Creates the error of a call that failed after it may have been sent. A cancelled call has been answered already. */

@@ -95,6 +95,7 @@ function build(
       examples,
       errors: listErrors(document, operation),
       idempotencyHeader,
+      canResend: idempotencyHeader !== undefined && options.idempotencyHeader !== undefined,
       deprecated: isDeprecated,
     },
     plan: {

@@ -34,8 +34,7 @@ function isServerFault({ result }: Call): boolean {
 export function canRetry(call: Call, thrown: unknown): boolean {
   if (call.cancelled || call.ended || !call.tool) return false;
   const { riskLevel, retrySafe } = getPolicy(call.tool);
-  const hasKey =
-    readGuardRequest(call.meta).key !== undefined && call.tool.operation?.idempotencyHeader !== undefined;
+  const hasKey = readGuardRequest(call.meta).key !== undefined && call.tool.operation?.canResend === true;
   const isHarmless = riskLevel === "low" || retrySafe === true || hasKey;
   if (thrown === undefined) return isHarmless && isServerFault(call);
   if (!GatewayError.is(thrown) || GIVEN_UP.has(thrown.code)) return false;

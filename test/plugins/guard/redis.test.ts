@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { textResult } from "../../../core/mod.ts";
 import type { SharedState } from "../../../core/services/state.ts";
 import { createIdempotency } from "../../../plugins/guard/mod.ts";
 import { getProcessIdentity } from "../../../plugins/guard/process-identity.ts";
@@ -10,6 +11,7 @@ import { type RedisStore, redisStore } from "../../../plugins/state/redis.ts";
 import { idempotencyContract } from "../../contracts/idempotency.ts";
 import { getError } from "../../support/failure.ts";
 import { freePort, hasRedis, startRedis, type TestRedis } from "../../support/redis.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { testClock } from "./_clock.ts";
 import { keyed, openBank } from "./_guarded.ts";
 
@@ -174,4 +176,39 @@ describe.skipIf(!hasRedis)("the guard on Redis (needs Redis)", () => {
       await replica.stop();
     });
   });
+
+  test("fault 63: an outcome that Redis did not take is written when it is back, and replayed", async () => {
+    const port = await freePort();
+    const folder = await temporaryFolder();
+    const settings = [
+      "--port",
+      String(port),
+      "--appendonly",
+      "yes",
+      "--appendfsync",
+      "always",
+      "--dir",
+      folder,
+    ];
+    let own = await startRedis(...settings);
+    const store = openStore(`redis://127.0.0.1:${port}`, undefined, 300);
+    const { gateway, effects } = await openBank({
+      store,
+      answer: async () => {
+        await own.stop();
+        return textResult("paid");
+      },
+    });
+    const charge = { tool: "bank:charge", args: { amount: 5 }, meta: keyed("key-0063") };
+    expect((await gateway.run(charge)).ok).toBe(true);
+    own = await startRedis(...settings);
+    try {
+      await expect
+        .poll(async () => (await gateway.run(charge)).via, { timeout: 20_000, interval: 100 })
+        .toBe("replay");
+      expect(effects).toHaveLength(1);
+    } finally {
+      await own.stop();
+    }
+  }, 60_000);
 });

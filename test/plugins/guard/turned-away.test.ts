@@ -16,9 +16,14 @@ const paths = {
 };
 
 /** An API behind the guard. */
-async function guarded(answer: Answer): Promise<Opened & RestServer> {
+async function guarded(
+  answer: Answer,
+  overlay: { readonly idempotencyHeader?: string } = {},
+  parameters: readonly JsonObject[] = [],
+): Promise<Opened & RestServer> {
   const server = await restServer(answer);
-  const adapter = { document: createApi(paths), server: server.origin, allowPrivate: true };
+  const document = createApi({ ...paths, "/charges": { post: { operationId: "createCharge", parameters } } });
+  const adapter = { document, overlay, server: server.origin, allowPrivate: true };
   const store = fileStore(await temporaryFolder());
   return { ...(await openAdapters({ api: adapter }, [state({ store }), approvals(), guard()])), ...server };
 }
@@ -59,7 +64,7 @@ describe("an idempotency key under which a REST API", () => {
     expect(api.received).toHaveLength(2);
   });
 
-  test.each([400, 402, 404, 409, 422, 500])("answered %d is used up, and replayed", async (status) => {
+  test.each([400, 402, 404, 409, 422, 501])("answered %d is used up, and replayed", async (status) => {
     const api = await guarded(inTurn(status, 201));
     await charge(api);
     expect(await charge(api)).toMatchObject({
@@ -67,6 +72,40 @@ describe("an idempotency key under which a REST API", () => {
       result: { isError: true, structuredContent: { status } },
     });
     expect(api.received).toHaveLength(1);
+  });
+
+  test.each([500, 502, 503, 504])(
+    "fault 64: answered %d to a payment is unknown, also when it is called again",
+    async (status) => {
+      const api = await guarded(inTurn(status, 201));
+      for (const _ of [1, 2]) {
+        const error = getError(await charge(api));
+        expect(error).toMatchObject({
+          code: "OUTCOME_UNKNOWN",
+          data: { safe_new_key: false, retryable: false },
+        });
+        expect(error.data["suggestion"]).toMatch(/^Find out with another tool whether it was done\./);
+      }
+      expect(api.received).toHaveLength(1);
+    },
+  );
+
+  test("fault 64: answered 503 to is called again under its key where the config says that the API takes one", async () => {
+    const api = await guarded(inTurn(503, 503, 201), { idempotencyHeader: "Idempotency-Key" });
+    expect(getError(await charge(api)).message).toMatch(/its API answered HTTP 503 Service Unavailable/);
+    await charge(api);
+    expect((await charge(api)).result?.structuredContent).toEqual({ turn: 3 });
+    expect(new Set(api.received.map(({ headers }) => headers["idempotency-key"]))).toEqual(
+      new Set(["key-0001"]),
+    );
+  });
+
+  test("fault 64: answered 503 to is not called again where only its document says that it takes one", async () => {
+    const api = await guarded(inTurn(503, 201), {}, [
+      { name: "Idempotency-Key", in: "header", schema: { type: "string" } },
+    ]);
+    for (const _ of [1, 2]) expect(getError(await charge(api)).code).toBe("OUTCOME_UNKNOWN");
+    expect(api.received.map(({ headers }) => headers["idempotency-key"])).toEqual(["key-0001"]);
   });
 
   test.each([401, 403, 429])(

@@ -44,6 +44,7 @@ test("an operation says its method, path, category, errors, examples, and where 
       { status: "default", meaning: "Something else" },
     ],
     idempotencyHeader: "Idempotency-Key",
+    canResend: false,
     deprecated: false,
   });
   expect(builtOne(shop, "health").operation.auth).toBe("none");

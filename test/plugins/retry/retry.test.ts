@@ -104,6 +104,7 @@ describe("a call that failed on its way", () => {
       errors: [],
       deprecated: false,
       idempotencyHeader: "Idempotency-Key",
+      canResend: true,
     };
     const rest: Plugin = {
       name: "rest",
