@@ -50,7 +50,9 @@ export function checkKey(
     throw createRefusal(
       IDEMPOTENCY_REQUIRED,
       call,
-      `"${call.toolId}" does harm if it happens twice. Provide idempotency_key.`,
+      policy.category === "payments"
+        ? "This operation modifies financial data. Provide idempotency_key."
+        : `"${call.toolId}" does harm if it happens twice. Provide idempotency_key.`,
       {
         suggestion:
           "Add idempotency_key: a new random string of 8 to 255 characters, such as a UUID, and the same one whenever this call is repeated.",

@@ -1,4 +1,4 @@
-import { type Exposure, type Gateway, isJsonObject, type JsonObject, type Tool } from "../../core/mod.ts";
+import { type Gateway, isJsonObject, type JsonObject, type Tool } from "../../core/mod.ts";
 import { joinNames } from "../../plugins/lib/servers.ts";
 import { assignNames } from "../../plugins/lib/tool-names.ts";
 import { listAdapters, listAdapterTools } from "./adapter-info.ts";
@@ -10,11 +10,9 @@ const INSTRUCTION_TOKENS = 100;
 const CATEGORIES = ["payments", "infrastructure", "analytics", "storage", "communication"];
 
 /** Lists the tools for an agent: the five, named as its client can call them, or every operation. */
-export function describeGatewayTools(gateway: Gateway, exposure: Exposure = "meta"): readonly Tool[] {
-  const { mode } = getSettings(gateway);
-  if (mode === "full" || exposure === "tools") return describeOperations(gateway);
-  const own = describeMetaTools(gateway);
-  return exposure === "both" ? [...own, ...describeOperations(gateway)] : own;
+export function describeGatewayTools(gateway: Gateway): readonly Tool[] {
+  // `expose` has no effect: lazy mode promises five tools, whoever the client is.
+  return getSettings(gateway).mode === "full" ? describeOperations(gateway) : describeMetaTools(gateway);
 }
 
 function describeOperations(gateway: Gateway): readonly Tool[] {
@@ -44,7 +42,7 @@ function describeMetaTools(gateway: Gateway): readonly Tool[] {
 }
 
 /** Writes the server instructions. */
-export function writeGatewayInstructions(gateway: Gateway, exposure: Exposure = "meta"): string {
+export function writeGatewayInstructions(gateway: Gateway): string {
   const adapters = listAdapters(gateway);
   if (adapters.length === 0) return "No adapter is configured yet.";
   const counts = adapters.map((adapter) => ({
@@ -56,7 +54,7 @@ export function writeGatewayInstructions(gateway: Gateway, exposure: Exposure = 
     .toSorted((a, b) => b.tools - a.tools || (a.id < b.id ? -1 : 1))
     .map(({ id, tools }) => `${id} (${tools})`);
   const offer = `${total} operations of ${adapters.length} adapters can be used here: ${joinNames(names, INSTRUCTION_TOKENS)}.`;
-  if (getSettings(gateway).mode === "full" || exposure !== "meta") return offer;
+  if (getSettings(gateway).mode === "full") return offer;
   return spellToolNames(
     gateway,
     `${offer} They are not listed one by one. Describe your task to gateway.intent, then call gateway.execute with the tool_id it gives. ` +

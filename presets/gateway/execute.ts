@@ -30,7 +30,13 @@ export const executeTool: MetaTool = {
         type: "object",
         properties: {
           timeout: { type: "integer", minimum: 1, maximum: 2_147_483_647, default: 30000 },
-          idempotency_key: { type: "string", description: "REQUIRED for high-risk operations" },
+          idempotency_key: {
+            type: "string",
+            minLength: 8,
+            maxLength: 255,
+            pattern: "^[!-~]+$",
+            description: "REQUIRED for high-risk operations",
+          },
           dry_run: { type: "boolean", default: false },
           confirmed: { type: "boolean", default: false, description: "REQUIRED for destructive operations" },
           confirmation: { type: "string", description: "The token of a refusal, once the user has agreed" },

@@ -114,7 +114,7 @@ async function findByIntent(gateway: Gateway, intent: Intent): Promise<JsonObjec
   const [first, second] = hits;
   const isTie = second !== undefined && second.confidence === first?.confidence;
   if (!first || first.confidence < getSettings(gateway).minConfidence || isTie) {
-    return { ...askForSelection(gateway, hits.slice(0, limit)), search_context };
+    return { ...askForSelection(gateway, hits.slice(0, Math.min(Math.max(limit, 2), 3))), search_context };
   }
   return {
     ...(await recommend(gateway, first, context, false)),

@@ -74,7 +74,8 @@ function matchesFilters(adapter: AdapterInfo, { category, capability, country }:
   return (
     (category === undefined || adapter.category.toLowerCase() === category.trim().toLowerCase()) &&
     (capability === undefined || hasCapability(adapter, capability)) &&
-    (country === undefined || hasCountry(adapter, country))
+    // An adapter without a list of countries is not restricted to any.
+    (country === undefined || adapter.countries.length === 0 || hasCountry(adapter, country))
   );
 }
 

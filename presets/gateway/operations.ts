@@ -138,7 +138,8 @@ export function listLiveOperations(gateway: Gateway): Map<string, Tool> {
 /** Whether an operation may be repeated: it only reads or replaces, or a key makes it happen once. */
 export function isIdempotent(tool: Tool): boolean {
   const { operation, annotations } = tool;
-  if (getPolicy(tool).idempotencyRequired) return true;
+  const { idempotencyRequired, riskLevel } = getPolicy(tool);
+  if (idempotencyRequired || riskLevel === "low") return true;
   if (operation) return /^(GET|HEAD|OPTIONS|TRACE|PUT|DELETE)$/.test(operation.method);
   return annotations?.readOnlyHint === true || annotations?.idempotentHint === true;
 }

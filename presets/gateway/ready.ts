@@ -21,7 +21,7 @@ export function getConstraints({ services }: Gateway, tool: Tool): JsonObject {
     risk_level: riskLevel,
     requires_idempotency: idempotencyRequired,
     requires_confirmation: confirmationRequired,
-    rate_limit: limit ? renderRate(limit) : rateLimitBucket,
+    ...(limit && { rate_limit: renderRate(limit) }),
     ...(requiredScopes.length > 0 && { required_scopes: requiredScopes }),
   };
 }
@@ -93,10 +93,12 @@ export function getExample(tool: Tool): Promise<JsonObject | undefined> {
 }
 
 async function generateExample({ operation, inputSchema }: Tool): Promise<JsonObject | undefined> {
-  const own = operation?.examples.find((example) => Object.keys(example).length > 0);
-  if (own) return own;
   // Optional parameters would only hide the required ones.
   const required = listToolParameters(inputSchema).filter((parameter) => parameter.required);
+  const own = operation?.examples.find((example) =>
+    required.every(({ name }) => Object.hasOwn(example, name)),
+  );
+  if (own && required.length > 0) return Object.fromEntries(required.map(({ name }) => [name, own[name]]));
   const properties = Object.fromEntries(required.map(({ name, schema }) => [name, schema]));
   const example = await createExample(
     isJsonObject(inputSchema["properties"]) ? { ...inputSchema, properties } : inputSchema,

@@ -18,7 +18,7 @@ const MAX_EXAMPLES = 3;
 const SECTIONS = ["overview", "authentication", "examples", "errors", "webhooks", "best_practices"] as const;
 const nextSteps = {
   adapter: "Use gateway.intent with your task, or gateway.tools to explore the adapter",
-  tool: "Use gateway.intent with the tool_id for full schema, then gateway.execute",
+  tool: "Call gateway.execute with the tool_id and params of input_schema",
   concept: "Use gateway.intent with your task",
 };
 
@@ -108,6 +108,7 @@ async function describeTool(gateway: Gateway, tool: Tool): Promise<Topic> {
       ...(operation && { method: operation.method, path: operation.path }),
       ...(operation?.deprecated && { deprecated: true }),
       required_params: listParameterNames(tool).required,
+      input_schema: tool.inputSchema,
       constraints: getConstraints(gateway, tool),
       ...(adapter.documentation && { documentation: adapter.documentation }),
     },
