@@ -214,8 +214,8 @@ export interface ServerEvents {
 export interface Servers {
   statuses(): readonly ServerStatus[];
   status(server: string): ServerStatus | undefined;
-  /** Asks one server, or all, for their lists. Failures are in the status. */
-  refresh(server?: string): Promise<void>;
+  /** Asks one server, or all, for their lists. Failures are in the status. `limitMs` bounds the start and the listing. */
+  refresh(server?: string, options?: { readonly limitMs?: number }): Promise<void>;
   /** Settles once no server is asked for its lists; with a name, once the listing of that server is in the catalog. */
   settled(server?: string): Promise<void>;
   /** Checks again whether a server that needs approval may be used, and if so asks it for its lists. */

@@ -67,12 +67,22 @@ function printReport(codes: readonly string[]): (error: GatewayError) => void {
   };
 }
 
+/** Servers that a command asks at once: it has nothing else to do, and its user waits. */
+const MOST_ASKED = 32;
+
 /** Loads the config for a command, which asks the servers it needs, when it needs them. */
 export async function loadCliConfig(choice: ConfigChoice): Promise<LoadedConfig> {
   const loaded = await loadServeConfig(choice);
   const config = loaded.onReport ? { ...loaded, onReport: printReport(pluginCodes) } : loaded;
   if (!hasPlugin(config, "upstreams")) return config;
-  return { ...config, options: { ...config.options, upstreams: { discover: "none" } } };
+  const maxParallelDiscoveries = MOST_ASKED;
+  return {
+    ...config,
+    options: {
+      ...config.options,
+      upstreams: { maxParallelDiscoveries, ...config.settings?.["upstreams"], discover: "none" },
+    },
+  };
 }
 
 /** Checks if a config has a plugin, by its preset or by itself. */

@@ -1,6 +1,7 @@
 import type { Gateway } from "../../core/mod.ts";
 import { configArgs, defineCommand } from "../../core/services/command.ts";
 import {
+  askableServers,
   askServers,
   explainNoServers,
   isIdle,
@@ -12,17 +13,24 @@ import { formatCount, output } from "../lib/terminal/output.ts";
 import { openGateway } from "./context.ts";
 import { listRuleWarnings } from "./rule-warnings.ts";
 
+/** Time for a server to connect and to list its tools. */
+const CHECK_MS = 5_000;
+
 /** Lists the servers with their status. */
 export const command = defineCommand({
   args: {
-    status: { type: "boolean", description: "Show the reason for the status of every server" },
+    status: {
+      type: "boolean",
+      description: "Connect to every server, for up to 5 s each, and show its status with the reason",
+    },
     tools: { type: "boolean", description: "Show how many tools are enabled" },
     json: { type: "boolean", description: "Print JSON" },
     ...configArgs,
   },
   async run(given) {
     await openGateway(given, async (gateway) => {
-      await askServers(gateway, unknownServers(gateway));
+      const asked = given.status ? askableServers(gateway) : unknownServers(gateway);
+      await askServers(gateway, asked, { limitMs: CHECK_MS });
       const rows = listServerRows(gateway);
       output(given.json, { servers: rows }, () => describe(gateway, rows, given));
       const notes = [...(await describeBrokenFiles(gateway)), ...(await listRuleWarnings(gateway))];

@@ -19,7 +19,7 @@ export interface ServerMetadata {
   readonly description: string;
   readonly toolCount: number;
   readonly enabledCount: number;
-  readonly status: ServerState;
+  readonly status: "connected" | "disconnected" | "error";
   readonly reason?: string;
   /** Connection of the definition. It may hold secrets, so it is not enumerable: JSON and copies leave it out. */
   readonly config?: Connection;
@@ -63,10 +63,16 @@ function toServerMetadata(gateway: Gateway, name: string, description: string | 
     toolCount: tools.length,
     enabledCount: tools.filter((tool) => tool.enabled).length,
     // Servers of plugins are always connected.
-    status: status?.status ?? "connected",
+    status: toShownStatus(status?.status ?? "connected"),
     ...(status && !isUsable(status) && { reason: status.reason }),
   };
   return status ? Object.defineProperty(row, "config", { value: status.config.connection }) : row;
+}
+
+/** Maps a state to the three of the specification; the reason tells the rest. */
+function toShownStatus(state: ServerState): ServerMetadata["status"] {
+  if (state === "needs-approval") return "disconnected";
+  return state === "needs-auth" ? "error" : state;
 }
 
 /** Whether a server can be called; a disconnected one connects when it is used. */
@@ -159,18 +165,32 @@ export function askableServers(gateway: Gateway, server?: string): readonly Serv
   );
 }
 
-/** Lists the servers that were never listed: all, or the named one. */
+/** Lists the servers that were never listed, or whose listing is older than the cache keeps it: all, or the named one. */
 export function unknownServers(gateway: Gateway, server?: string): readonly ServerStatus[] {
-  return askableServers(gateway, server).filter(({ listedAt }) => listedAt === undefined);
+  const ttlMs = gateway.services.cache?.ttlMs ?? Number.POSITIVE_INFINITY;
+  return askableServers(gateway, server).filter(
+    ({ listedAt }) => listedAt === undefined || Math.abs(Date.now() - listedAt) > ttlMs,
+  );
 }
 
-/** Lists the tools of servers again, with a note on the terminal. Failures are in their status. */
-export async function askServers(gateway: Gateway, servers: readonly ServerStatus[]): Promise<void> {
+/** Lists the tools of servers again, with the progress on the terminal. Failures are in their status. */
+export async function askServers(
+  gateway: Gateway,
+  servers: readonly ServerStatus[],
+  options: { readonly limitMs?: number } = {},
+): Promise<void> {
   if (servers.length === 0) return;
   const who = servers.length === 1 ? `"${servers[0]?.name}"` : `${servers.length} servers`;
-  const done = showWaiting(`Asking ${who} for tools …`);
+  let answered = 0;
+  const done = showWaiting(() => `Asking ${who} for tools …${answered > 0 ? ` ${answered} answered` : ""}`);
   try {
-    await Promise.all(servers.map(({ name }) => gateway.services.servers?.refresh(name)));
+    await Promise.all(
+      servers.map(async ({ name }) => {
+        await gateway.services.servers?.refresh(name, options);
+        answered++;
+        done.update();
+      }),
+    );
   } finally {
     done();
   }
@@ -190,18 +210,22 @@ export function checkServer(gateway: Gateway, server: string): void {
 const WAIT_MS = 300;
 
 /** Writes a note to the terminal while something is awaited; returns a function that removes it. Pipes get none. */
-export function showWaiting(text: string): () => void {
-  if (!process.stderr.isTTY) return () => {};
+export function showWaiting(text: string | (() => string)): (() => void) & { update(): void } {
+  if (!process.stderr.isTTY) return Object.assign(() => {}, { update() {} });
   let isShown = false;
+  const write = (): void => {
+    process.stderr.write(`\r\u001b[2K${typeof text === "string" ? text : text()}`);
+  };
   const timer = setTimeout(() => {
     isShown = true;
-    process.stderr.write(text);
+    write();
   }, WAIT_MS);
-  return () => {
+  const end = (): void => {
     clearTimeout(timer);
     if (isShown) process.stderr.write("\r\u001b[2K");
     isShown = false;
   };
+  return Object.assign(end, { update: () => void (isShown && write()) });
 }
 
 /** Explains what to do without any servers. */

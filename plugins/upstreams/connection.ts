@@ -49,6 +49,8 @@ export interface PooledConnection {
   ): Promise<JsonObject>;
   /** Subscribes to these resources and no others, over this connection and those after it. */
   watch(uris: readonly string[]): Promise<void>;
+  /** Closes the connection if nothing uses it. It is opened again when it is needed. */
+  closeIdle(): void;
   close(): Promise<void>;
 }
 
@@ -113,6 +115,10 @@ export function createPooledConnection(options: ConnectionOptions): PooledConnec
         subscriptions.set(uris);
         return subscriptions.apply(open);
       });
+    },
+    closeIdle() {
+      if (slots.isFree() && !subscriptions.isNeeded)
+        drop("It was closed to leave room for others; it is opened again when it is needed.");
     },
     async close() {
       subscriptions.end();

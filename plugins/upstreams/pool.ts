@@ -50,6 +50,9 @@ export interface ServerPool extends Servers {
   close(): Promise<void>;
 }
 
+/** Connections that discoveries leave open, for the calls that often follow: each may be a process. */
+const MOST_OPEN = 32;
+
 /** Creates an empty pool. */
 export function createPool(options: PoolOptions): ServerPool {
   const { gateway, snapshot } = options;
@@ -61,6 +64,8 @@ export function createPool(options: PoolOptions): ServerPool {
   const serverOptions = {
     ...options,
     enqueue,
+    isCrowded: () =>
+      [...servers.values()].filter(({ connection }) => connection.state === "connected").length > MOST_OPEN,
     connect: (config: ServerConfig, attempt: Omit<ConnectServerOptions, "capabilities">) =>
       options.connect(config, { ...attempt, capabilities: clientCapabilities(gateway) }),
     onOffer(server: string) {
@@ -78,9 +83,9 @@ export function createPool(options: PoolOptions): ServerPool {
   const settledAll = async (): Promise<void> => {
     await Promise.all([...servers.values()].map((server) => server.settled()));
   };
-  const discover = async (which: DiscoverySelection): Promise<void> => {
+  const discover = async (which: DiscoverySelection, limitMs?: number): Promise<void> => {
     const selected = [...servers.values()].filter((server) => isSelected(server, which, options.freshMs));
-    await Promise.all(selected.map((server) => server.discover()));
+    await Promise.all(selected.map((server) => server.discover(limitMs)));
   };
 
   return {
@@ -100,7 +105,7 @@ export function createPool(options: PoolOptions): ServerPool {
     connection: (name) => servers.get(name)?.connection,
     status: (name) => servers.get(name)?.status(),
     statuses: () => [...servers.values()].map((server) => server.status()),
-    refresh: (name) => discover(name === undefined ? "all" : { name }),
+    refresh: (name, { limitMs } = {}) => discover(name === undefined ? "all" : { name }, limitMs),
     async settled(name) {
       if (name === undefined) return settledAll();
       await servers.get(name)?.listing.publishing?.catch(() => {});

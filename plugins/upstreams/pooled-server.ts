@@ -25,6 +25,8 @@ interface PooledServerOptions extends ListingOptions {
   ) => Promise<Upstream>;
   /** Runs work that may start a process once fewer than the allowed number run. */
   readonly enqueue: (work: () => Promise<void>, priority: number) => Promise<void>;
+  /** Whether more connections are open than discoveries may leave open. */
+  readonly isCrowded?: () => boolean;
   readonly onResourceUpdated?: ((server: string, uri: string) => void) | undefined;
 }
 
@@ -41,7 +43,7 @@ export interface PooledServer {
   /** Publishes the listing of the snapshot, if it is of this definition. */
   restore(cached: CachedListing | undefined): Promise<void>;
   /** Reads the server's lists, in turn with other servers. Failures are in the status, and are retried if that may help. */
-  discover(): Promise<void>;
+  discover(limitMs?: number): Promise<void>;
   /** Reads the server's lists at once, for a call that waits for them. */
   read(): Promise<void>;
   /** Publishes a listing that was read over another connection to this server. */
@@ -73,6 +75,10 @@ export function createPooledServer(
   /** The failure of the last discovery, and the number of failures in a row. */
   let failure: GatewayError | undefined;
   let failures = 0;
+  /** Limit of the start and of the listing, while a discovery has one. */
+  let limit: number | undefined;
+  /** Message of the failure that was reported last, until the server works again. */
+  let reported: string | undefined;
   let retryTimer: ReturnType<typeof setTimeout> | undefined;
   const listing = createPublishedListing(config, options);
   const connection = createPooledConnection({
@@ -80,7 +86,7 @@ export function createPooledServer(
     concurrency: options.concurrency,
     connect: async (events, signal) => {
       if (held) throw heldError(name, held);
-      const upstream = await options.connect(config, { events, prior, signal });
+      const upstream = await options.connect(limitStart(config, limit), { events, prior, signal });
       prior = upstream.prior;
       return upstream;
     },
@@ -89,6 +95,7 @@ export function createPooledServer(
     onState: () => {
       // A listing of an earlier connection need not hold for this one.
       if (connection.state === "connected") void discover();
+      else if (connection.failure) reportFailure(connection.failure);
     },
   });
 
@@ -133,10 +140,11 @@ export function createPooledServer(
     },
   };
 
-  function discover(): Promise<void> {
+  function discover(limitMs?: number): Promise<void> {
+    limit = limitMs;
     // A connected server starts no process, so it need not wait for its turn.
     const start = (): Promise<void> =>
-      connection.state === "connected" ? read() : options.enqueue(read, -failures);
+      connection.state === "connected" ? read() : options.enqueue(readAndRest, -failures);
     discovering ??= start().finally(() => {
       discovering = undefined;
     });
@@ -155,6 +163,12 @@ export function createPooledServer(
     retryTimer.unref?.();
   }
 
+  /** Closes the connection again where too many would stay open, so that a thousand servers are no thousand processes. */
+  async function readAndRest(): Promise<void> {
+    await read();
+    if (options.isCrowded?.()) connection.closeIdle();
+  }
+
   function read(): Promise<void> {
     reading ??= readLists().finally(() => {
       reading = undefined;
@@ -166,8 +180,10 @@ export function createPooledServer(
     if (closed) return;
     clearTimeout(retryTimer);
     try {
-      await listing.update({ listing: await connection.list(), info: connection.info, prior });
+      const signal = limit === undefined ? {} : { signal: AbortSignal.timeout(limit) };
+      await listing.update({ listing: await connection.list(signal), info: connection.info, prior });
       failure = undefined;
+      reported = undefined;
       failures = 0;
     } catch (thrown) {
       if (!closed) fail(thrown);
@@ -176,13 +192,24 @@ export function createPooledServer(
 
   function fail(thrown: unknown): void {
     const error = GatewayError.from(thrown, `The server "${name}" could not be listed.`);
-    // Reported once, not every minute.
-    if (error.message !== failure?.message) options.gateway.report(error);
+    reportFailure(error);
     failure = error;
     // A timer may fire a little early.
     const delay = Math.max(connection.retryInMs + 10, backoffDelay(failures, connectBackoff));
     failures++;
     if (error.kind.retry) discoverLater(delay);
+  }
+
+  /** Reports a failure to connect once, not with every retry. */
+  function reportFailure(error: GatewayError): void {
+    // The failure of a retry that comes too early only adds when the next one is.
+    if (reported !== undefined && error.message.startsWith(reported)) return;
+    reported = error.message;
+    const message = error.message.includes(`"${name}"`)
+      ? error.message
+      : `The server "${name}": ${error.message}`;
+    const data = { ...error.data, server: name, event: "connection-failed" };
+    options.gateway.report(new GatewayError(error.kind, message, { cause: error, data }));
   }
 
   /** Holds a server back whose name the gateway itself needs; the other servers are not affected. */
@@ -202,6 +229,11 @@ export function createPooledServer(
       listedAt: known?.savedAt,
     };
   }
+}
+
+function limitStart(config: ServerConfig, limitMs: number | undefined): ServerConfig {
+  if (limitMs === undefined) return config;
+  return { ...config, startTimeoutMs: Math.min(config.startTimeoutMs ?? limitMs, limitMs) };
 }
 
 function connectionStatus(

@@ -64,6 +64,8 @@ export function createSlots({ count, idleMs, isOpen, isNeeded, onIdle }: SlotOpt
       taken--;
       rest();
     },
+    /** Whether no call is in flight. */
+    isFree: () => taken === 0,
     /** Starts the idle period, unless a call is in flight. */
     rest,
     /** Stops the idle timer: the connection is gone. */

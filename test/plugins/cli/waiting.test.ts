@@ -38,7 +38,7 @@ test("a terminal sees it after a moment, and no more once it is over", () => {
   vi.advanceTimersByTime(299);
   expect(written).toEqual([]);
   vi.advanceTimersByTime(1);
-  expect(written).toEqual(["Waiting …"]);
+  expect(written).toEqual(["\r\u001b[2KWaiting …"]);
   done();
   expect(written.at(-1)).toBe("\r\u001b[2K");
 });

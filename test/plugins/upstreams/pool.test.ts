@@ -255,7 +255,7 @@ describe("discovery", () => {
     expect(side.connects - early).toBeGreaterThanOrEqual(6);
     // Never more than one a minute, once it has gone on for a while.
     expect(side.connects - early).toBeLessThanOrEqual(10);
-    expect(errors.map(({ message }) => message)).toEqual(["The server is down."]);
+    expect(errors.map(({ message }) => message)).toEqual(['The server "late": The server is down.']);
     side.refusal = undefined;
     await vi.advanceTimersByTimeAsync(90_000);
     expect(names(gateway)).toEqual(["late:a"]);
