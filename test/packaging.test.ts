@@ -75,7 +75,10 @@ describe("the export maps", () => {
     const isPublic = (file: string): boolean => /^(plugins|presets)\/[^_/]+(\/mod)?\.ts$/.test(file);
     const files = [...sources("plugins"), ...sources("presets")].filter(isPublic);
     const names = files.map((file) =>
-      `./${file.replace(/(\/mod)?\.ts$/, "")}`.replace(/^\.\/presets$/, "./presets/mod"),
+      `./${file.replace(/(\/mod)?\.ts$/, "")}`
+        .replace(/^\.\/presets$/, "./presets/mod")
+        // It has the names of the AnyGPT specifications.
+        .replace(/^\.\/presets\/compat$/, "./anygpt"),
     );
     const former = Object.keys(formerSubpaths).map((name) => `./${name}`);
     expect(Object.keys(deno.exports).toSorted()).toEqual([".", "./services", ...names, ...former].toSorted());
@@ -160,7 +163,13 @@ function reexports(file: string): { name: string; from: string }[] {
   return [...lists].flatMap(([, names = "", from = ""]) =>
     names
       .split(",")
-      .map((name) => name.replace(/\btype\b/, "").trim())
+      // Under the name of its declaration, if it is exported under another.
+      .map((name) =>
+        name
+          .replace(/\btype\b/, "")
+          .replace(/\bas\b.*/s, "")
+          .trim(),
+      )
       .filter(Boolean)
       .map((name) => ({ name, from: folder + from })),
   );

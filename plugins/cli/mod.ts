@@ -4,4 +4,6 @@
  * @module
  */
 export { anygptProgram, toolpipeProgram } from "./commands.ts";
+export { switchedOff } from "./config-files.ts";
+export { loadServeConfig } from "./context.ts";
 export { main } from "./main.ts";

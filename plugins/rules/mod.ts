@@ -12,7 +12,14 @@ import { option } from "../lib/options.ts";
 import { compileRules, toolRule, type Verdict } from "./rules.ts";
 
 export { compilePattern, type Pattern } from "./pattern.ts";
-export { type Conflict, compileRules, type RuleSet, type ToolRule, type Verdict } from "./rules.ts";
+export {
+  type Conflict,
+  compileRules,
+  compileRulesWith,
+  type RuleSet,
+  type ToolRule,
+  type Verdict,
+} from "./rules.ts";
 
 export const RULE_DOUBTFUL: ErrorKind = defineError("RULE_DOUBTFUL", {
   spec: "CONFIGURATION_ERROR",

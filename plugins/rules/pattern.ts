@@ -20,6 +20,19 @@ const MAX_LENGTH = 1_000;
  * `SyntaxError` whose message is the reason why it cannot be used.
  */
 export async function compilePattern(source: string): Promise<Pattern> {
+  return compilePatternWith(source, await loadRegexEngine([source]));
+}
+
+/** Engine of regular expressions. With a backtracking one a rule could stall the process. */
+export type RegexEngine = Pick<typeof import("re2js"), "RE2JS" | "RE2JSException">;
+
+/** Loads the engine if a pattern needs it: it takes longer to load than the rest of the plugin. */
+export async function loadRegexEngine(sources: readonly string[]): Promise<RegexEngine | undefined> {
+  return sources.some((source) => /^!?\/.*\//s.test(source)) ? import("re2js") : undefined;
+}
+
+/** Compiles a pattern at once, with an engine that is loaded already. */
+export function compilePatternWith(source: string, engine: RegexEngine | undefined): Pattern {
   const negated = source.startsWith("!");
   const body = negated ? source.slice(1) : source;
   if (body === "") throw new SyntaxError("it is empty");
@@ -28,19 +41,18 @@ export async function compilePattern(source: string): Promise<Pattern> {
   const end = body.lastIndexOf("/");
   const isRegex = body.startsWith("/") && end > 0;
   const matches = isRegex
-    ? await compileRegex(body.slice(1, end), body.slice(end + 1))
+    ? compileRegex(body.slice(1, end), body.slice(end + 1), engine)
     : compileGlob(body, { ignoreCase: true });
   return { source, negated, withServer: !isRegex && body.includes(":"), matches };
 }
 
-async function compileRegex(expression: string, flags: string): Promise<Matcher> {
+function compileRegex(expression: string, flags: string, engine: RegexEngine | undefined): Matcher {
   // An empty expression would match every name.
   if (expression === "") throw new SyntaxError("its regular expression is empty");
   const unknown = /[^imsugy]/.exec(flags)?.[0];
   if (unknown) throw new SyntaxError(`it has the flag "${unknown}", but only i, m, s, u, g and y are known`);
-  // Imported on first use: it takes longer to load than the rest of the plugin. With a backtracking engine a rule could
-  // stall the process.
-  const { RE2JS, RE2JSException } = await import("re2js");
+  if (!engine) throw new Error("The engine of regular expressions is not loaded.");
+  const { RE2JS, RE2JSException } = engine;
   // The other flags do not matter for one match: u is always on, g and y are about a next match.
   const mode =
     (flags.includes("i") ? RE2JS.CASE_INSENSITIVE : 0) |

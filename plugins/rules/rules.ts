@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { GatewayError } from "../../core/mod.ts";
 import { option } from "../lib/options.ts";
-import { compilePattern, type Pattern } from "./pattern.ts";
+import { compilePatternWith, loadRegexEngine, type Pattern, type RegexEngine } from "./pattern.ts";
 
 const nonEmpty = v.pipe(v.string(), v.minLength(1, "a string that is not empty"));
 
@@ -72,8 +72,17 @@ export async function compileRules(
   rules: readonly ToolRule[],
   conflict: Conflict = "first-match",
 ): Promise<RuleSet> {
-  const compiled: CompiledRule[] = [];
-  for (const [index, rule] of rules.entries()) compiled.push(await compileRule(rule, index + 1));
+  const engine = await loadRegexEngine(rules.flatMap(({ pattern }) => pattern));
+  return compileRulesWith(rules, engine, conflict);
+}
+
+/** Compiles rules at once, with an engine of regular expressions that is loaded already. */
+export function compileRulesWith(
+  rules: readonly ToolRule[],
+  engine: RegexEngine | undefined,
+  conflict: Conflict = "first-match",
+): RuleSet {
+  const compiled = rules.map((rule, index) => compileRule(rule, index + 1, engine));
   const isAllowList = rules.some((rule) => rule.enabled === true);
   const undecided = isAllowList
     ? "No rule enables it, and where there is a rule that enables tools, all others are disabled."
@@ -112,8 +121,8 @@ export async function compileRules(
   };
 }
 
-async function compileRule(rule: ToolRule, number: number): Promise<CompiledRule> {
-  const patterns = await compilePatterns(rule, number);
+function compileRule(rule: ToolRule, number: number, engine: RegexEngine | undefined): CompiledRule {
+  const patterns = compilePatterns(rule, number, engine);
   const excluding = patterns.filter(({ negated }) => negated);
   const including = patterns.filter(({ negated }) => !negated);
   // Without a decision and tags, a list of exclusions would do nothing at all, and what it names would stay enabled.
@@ -137,11 +146,11 @@ async function compileRule(rule: ToolRule, number: number): Promise<CompiledRule
   };
 }
 
-async function compilePatterns(rule: ToolRule, number: number): Promise<Pattern[]> {
+function compilePatterns(rule: ToolRule, number: number, engine: RegexEngine | undefined): Pattern[] {
   const patterns: Pattern[] = [];
   for (const source of rule.pattern) {
     try {
-      patterns.push(await compilePattern(source));
+      patterns.push(compilePatternWith(source, engine));
     } catch (thrown) {
       if (!(thrown instanceof SyntaxError)) throw thrown;
       throw new GatewayError(

@@ -22,6 +22,11 @@ export async function loadFusion() {
   return { ...(await import("./fusion/ranker.ts")), ...(await import("./fusion/relevance.ts")) };
 }
 
+/** Loads the ranker `simple`, whose parts answer at once. */
+export async function loadSimple() {
+  return import("./simple.ts");
+}
+
 /** Provides the search over the catalog. Rankers are loaded, and changes of the catalog read, by the next search. */
 export const search = definePlugin({
   name: "search",

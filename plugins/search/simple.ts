@@ -1,13 +1,22 @@
 import type { Tool } from "../../core/mod.ts";
-import type { Hit, Ranker } from "../../core/services/search.ts";
+import type { Hit, Ranker, Ranking, RankOptions } from "../../core/services/search.ts";
 
 /** Every word is searched in every tool, so a pasted page must not count as a query. */
 const MAX_WORDS = 100;
 
 interface Entry {
-  readonly tool: Tool;
+  readonly tool: Pick<Tool, "tags">;
   readonly name: string;
   readonly summary: string;
+}
+
+interface ToolEntry extends Entry {
+  readonly tool: Tool;
+}
+
+/** A ranker that answers at once. */
+interface SimpleRanker extends Ranker {
+  rank(query: string, options?: RankOptions): Ranking;
 }
 
 /**
@@ -15,16 +24,12 @@ interface Entry {
  * each word in the name 0.5, in the summary 0.3, each tag in the query 0.3. Tools are ordered by the full
  * sum; only the reported relevance stops at 1.
  */
-export function simpleRanker(): Ranker {
-  const entries = new Map<string, Entry[]>();
+export function simpleRanker(): SimpleRanker {
+  const entries = new Map<string, ToolEntry[]>();
   return {
     name: "simple",
     update(server, tools) {
-      const own = tools.map((tool) => ({
-        tool,
-        name: tool.name.toLowerCase(),
-        summary: (tool.description ?? "").toLowerCase(),
-      }));
+      const own = tools.map((tool) => ({ tool, ...toEntry(tool.name, tool.description ?? "") }));
       if (own.length > 0) entries.set(server, own);
       else entries.delete(server);
     },
@@ -49,6 +54,20 @@ export function simpleRanker(): Ranker {
       return { hits: best, nearest: [] };
     },
   };
+}
+
+/** Returns the relevance of one tool to a query by the same formula. */
+export function calculateSimpleRelevance(
+  tool: { readonly name: string; readonly summary: string; readonly tags: readonly string[] },
+  query: string,
+): number {
+  const text = query.trim().toLowerCase();
+  const entry = { tool: { tags: [...tool.tags] }, ...toEntry(tool.name, tool.summary) };
+  return Math.min(score(entry, text, text.split(/\s+/).slice(0, MAX_WORDS)), 1);
+}
+
+function toEntry(name: string, summary: string): { readonly name: string; readonly summary: string } {
+  return { name: name.toLowerCase(), summary: summary.toLowerCase() };
 }
 
 function score({ tool, name, summary }: Entry, query: string, words: readonly string[]): number {

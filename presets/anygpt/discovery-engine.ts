@@ -5,6 +5,7 @@ import {
   type Gateway,
   GatewayError,
   type GatewayOptions,
+  type LoadedConfig,
   type MaybePromise,
 } from "../../core/mod.ts";
 import { createEngine, type Engine } from "./engine.ts";
@@ -74,16 +75,8 @@ export async function createDiscoveryEngine(
   const engine = (): Engine => createEngine(current.gateway);
 
   async function open(): Promise<Opened> {
-    const config = parseConfig(typeof given === "function" ? await given() : given);
-    const { enabled, cache, sources, servers, toolRules } = config;
-    const options: Record<string, object | undefined> = {
-      cache,
-      sources: enabled ? { sources, servers } : {},
-      rules: { toolRules },
-    };
-    for (const [name, own] of Object.entries(extra.options ?? {}))
-      options[name] = { ...options[name], ...own };
-    return { config, gateway: await createGateway({ preset: anygpt, ...extra, options }) };
+    const config = parseDiscoveryConfig(typeof given === "function" ? await given() : given);
+    return { config, gateway: await createGateway(toGatewayConfig(config, extra)) };
   }
   /** Closes a gateway in the background: its pending calls may take their time. */
   function retire({ gateway }: Opened): void {
@@ -125,7 +118,22 @@ export async function createDiscoveryEngine(
   };
 }
 
-function parseConfig(given: unknown): Required<DiscoveryConfig> {
+/** Creates the config of the gateway of a discovery config. */
+export function toGatewayConfig(
+  { enabled, cache, sources, servers, toolRules }: Required<DiscoveryConfig>,
+  extra: Pick<GatewayOptions, "plugins" | "options"> = {},
+): LoadedConfig {
+  const options: Record<string, object | undefined> = {
+    cache,
+    sources: enabled ? { sources, servers } : {},
+    rules: { toolRules },
+  };
+  for (const [name, own] of Object.entries(extra.options ?? {})) options[name] = { ...options[name], ...own };
+  return { preset: anygpt, ...extra, options };
+}
+
+/** Checks a discovery config, and adds its defaults. Plugins check sources, servers and rules. */
+export function parseDiscoveryConfig(given: unknown): Required<DiscoveryConfig> {
   const parsed = v.safeParse(configSchema, given);
   if (parsed.success) return parsed.output as Required<DiscoveryConfig>;
   const [issue] = parsed.issues;

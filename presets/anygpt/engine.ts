@@ -9,7 +9,7 @@ import { summarize } from "../../plugins/lib/text/shorten.ts";
 import { ensureListed, getSearch, waitForFirstListing } from "../shared/meta-tools.ts";
 import { getAnswersSettings } from "./answers.ts";
 import { createExamples, describeParameters, type ToolExample, type ToolParameter } from "./details.ts";
-import { type ExecutionResult, toExecutionResult, toFailedResult } from "./envelope.ts";
+import type { ExecutionResult } from "./envelope.ts";
 import { runTarget } from "./execute.ts";
 import type { SearchResult } from "./pack.ts";
 
@@ -82,6 +82,7 @@ export function createEngine(gateway: Gateway): Engine {
   const { waitMs } = getAnswersSettings(gateway);
 
   const executeTool: Engine["executeTool"] = async (server, tool, args, options = {}) => {
+    const { toExecutionResult, toFailedResult } = await import("./envelope.ts");
     try {
       const answer = await runTarget(gateway, { server, tool, args }, options);
       return toExecutionResult(answer, server, tool);

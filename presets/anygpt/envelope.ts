@@ -1,5 +1,5 @@
 import { type ContentBlock, errorKinds, type GatewayError, type ToolResult } from "../../core/mod.ts";
-import { type ExecutionError, toExecutionError } from "../../plugins/lib/execution-error.ts";
+import { type ExecutionError, toExecutionError } from "../../plugins/lib/jsonrpc.ts";
 
 /** Outcome of an execution, in the form of the specification. */
 export interface ExecutionResult {

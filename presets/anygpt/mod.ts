@@ -5,7 +5,7 @@
  * @module
  */
 
-export type { ExecutionError } from "../../plugins/lib/execution-error.ts";
+export type { ExecutionError } from "../../plugins/lib/jsonrpc.ts";
 export type { ServerMetadata } from "../../plugins/lib/servers.ts";
 export { type AnswersOptions, answers, type DetailsStyle } from "./answers.ts";
 export { describeAnygptTools, writeAnygptInstructions } from "./describe.ts";

@@ -13,7 +13,6 @@ import { getSearch, listPendingServers, toJsonResult } from "../shared/meta-tool
 import { getAnswersSettings, hasStringArguments } from "./answers.ts";
 import { createExamples, fitsExamples, toToolDetails } from "./details.ts";
 import { createEngine } from "./engine.ts";
-import { wrapAnswer } from "./envelope.ts";
 import { createToolNotFoundError, runTarget } from "./execute.ts";
 import { fitRows, packSearchResults } from "./pack.ts";
 
@@ -145,7 +144,9 @@ const executeTool: MetaTool = {
     const target = { server: String(server), tool: String(tool), args };
     const { envelope, structured } = getAnswersSettings(gateway);
     const answered = await runTarget(gateway, target, { parent: call });
-    const result = envelope ? wrapAnswer(answered, target.server, target.tool, { structured }) : answered;
+    const result = envelope
+      ? (await import("./envelope.ts")).wrapAnswer(answered, target.server, target.tool, { structured })
+      : answered;
     if (!hasStringArguments(call)) return result;
     const meta = isJsonObject(result._meta) ? result._meta : {};
     return { ...result, _meta: { ...meta, [ARGUMENTS_NOTE]: "Sent as a JSON string; send an object." } };

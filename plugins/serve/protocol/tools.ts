@@ -9,8 +9,7 @@ import {
 } from "../../../core/mod.ts";
 import { CLIENT_CANNOT } from "../../../core/services/clients.ts";
 import type { Results } from "../../../core/services/results.ts";
-import { toExecutionError } from "../../lib/execution-error.ts";
-import { invalidParams } from "../../lib/jsonrpc.ts";
+import { invalidParams, toExecutionError } from "../../lib/jsonrpc.ts";
 import { callerNotes } from "../client/call-client.ts";
 import { clientCannot, isRefusedState } from "../client/questions.ts";
 import type { ExposedTool, View } from "../view.ts";
