@@ -209,7 +209,7 @@ export function createPooledServer(
       ? error.message
       : `The server "${name}": ${error.message}`;
     const data = { ...error.data, server: name, event: "connection-failed" };
-    options.gateway.report(new GatewayError(error.kind, message, { cause: error, data }));
+    options.gateway.report(new GatewayError(error.kind, message, { cause: error.cause, data }));
   }
 
   /** Holds a server back whose name the gateway itself needs; the other servers are not affected. */

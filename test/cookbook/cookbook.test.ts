@@ -219,8 +219,8 @@ describe("a source", () => {
     const { stdout } = await runMain(["list", "--json"]);
     const rows = JSON.parse(stdout).servers as JsonObject[];
     expect(rows.map(({ name, status }) => [name, status])).toEqual([
-      ["notes", "needs-approval"],
-      ["web", "needs-approval"],
+      ["notes", "disconnected"],
+      ["web", "disconnected"],
     ]);
     const { stdout: sources } = await runMain(["config", "sources"]);
     expect(sources).toContain(join(project, "team-servers.json"));

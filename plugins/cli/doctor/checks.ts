@@ -33,13 +33,17 @@ export interface Failures {
 
 /** Creates a plugin that records the failures of servers. */
 export function recordFailures(): Failures {
-  const recorded = new Map<string, GatewayError>();
+  const recorded = new Map<unknown, GatewayError>();
   return {
     plugin: {
       name: "record-failures",
-      setup: () => ({ error: (error) => void recorded.set(error.message, error) }),
+      setup: () => ({
+        error(error) {
+          if (error.data["event"] === "connection-failed") recorded.set(error.data["server"], error);
+        },
+      }),
     },
-    find: ({ reason }) => recorded.get(reason),
+    find: ({ name }) => recorded.get(name),
   };
 }
 

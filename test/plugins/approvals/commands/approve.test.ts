@@ -13,7 +13,7 @@ describe("a server that a project defines", () => {
     const waits = `It is defined in the project file ${file}, and it has not been approved yet. Approve it with: toolpipe approve docs`;
 
     expect((await runMain(["list"])).stdout).toBe(
-      `MCP Servers (1 configured):\n\n✗ docs (0 tools)\n  Status: Needs approval\n  ${waits}\n`,
+      `MCP Servers (1 configured):\n\n✗ docs (0 tools)\n  Status: Disconnected\n  ${waits}\n`,
     );
     expect(await runMain(["search", "echo"])).toEqual({
       code: 2,
@@ -66,7 +66,7 @@ describe("a server that a project defines", () => {
     });
     const { stdout } = await runMain(["list"]);
     expect(stdout).toMatch(/✓ mine \(\d+ tools\)\n/);
-    expect(stdout).toContain("✗ theirs (0 tools)\n  Status: Needs approval\n");
+    expect(stdout).toContain("✗ theirs (0 tools)\n  Status: Disconnected\n");
     expect((await runMain(["refresh"])).code).toBe(0);
   });
 
@@ -98,7 +98,7 @@ describe("a server that a project defines", () => {
     await runMain(["approve", "docs"]);
     await write(home, { "other/.mcp.json": { mcpServers: { docs: faulty() } } });
     process.chdir(join(home, "other"));
-    expect((await runMain(["list"])).stdout).toContain("Status: Needs approval");
+    expect((await runMain(["list"])).stdout).toContain("Status: Disconnected");
     await rm(join(project, ".mcp.json"));
     expect(await runMain(["revoke", "docs"])).toMatchObject({ code: 0 });
     expect(await runMain(["revoke", "docs"])).toMatchObject({ code: 2 });

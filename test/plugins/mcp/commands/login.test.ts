@@ -42,9 +42,7 @@ describe("login", () => {
   test("prints where to log in, and then the server can be used", async () => {
     const { service, state } = await guarded();
     const before = await runMain(["list"]);
-    expect(before.stdout).toMatch(
-      /✗ remote \(0 tools\)\n {2}Status: Needs auth\n .*toolpipe login remote.*\n/,
-    );
+    expect(before.stdout).toMatch(/✗ remote \(0 tools\)\n {2}Status: Error\n .*toolpipe login remote.*\n/);
     expect(await runMain(["tools", "remote"])).toMatchObject({
       code: 3,
       stdout: "",
