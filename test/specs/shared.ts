@@ -4,9 +4,21 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll } from "vitest";
 import { createGateway, type Gateway, type GatewayOptions, type JsonObject } from "../../core/mod.ts";
+import { type Serving, spawnServe } from "../support/start-serve.ts";
 import { removeFolder, writeFiles } from "../support/temporary-folder.ts";
 
-const fixture = fileURLToPath(new URL("../fixtures/told-mcp.mjs", import.meta.url));
+/** The config of a stdio server. */
+export interface StdioServer {
+  readonly command: string;
+  readonly args: string[];
+}
+
+/** The config of a server of `test/fixtures`, run by whatever runs the tests. */
+export function fixtureServer(name: string, ...args: string[]): StdioServer {
+  const file = fileURLToPath(new URL(`../fixtures/${name}`, import.meta.url));
+  const run = "Deno" in globalThis ? ["run", "-A", "--no-lock", file] : [file];
+  return { command: process.execPath, args: [...run, ...args] };
+}
 
 // Rows end before what they share, so nothing here can be registered by the test that uses it.
 const cleanups: (() => Promise<void>)[] = [];
@@ -26,8 +38,8 @@ export interface ToldTool {
 export function toldServer(
   tools: readonly ToldTool[],
   answers: Readonly<Record<string, JsonObject>> = {},
-): { command: string; args: string[] } {
-  return { command: process.execPath, args: [fixture, JSON.stringify({ tools, answers })] };
+): StdioServer {
+  return fixtureServer("told-mcp.mjs", JSON.stringify({ tools, answers }));
 }
 
 /** Opens a gateway for all rows of a file, and closes it after them. Called in `beforeAll`. */
@@ -35,6 +47,20 @@ export async function openForAll(options: GatewayOptions): Promise<Gateway> {
   const gateway = await createGateway(options);
   cleanups.push(() => gateway.close());
   return gateway;
+}
+
+/** Starts `toolpipe serve` for all rows of a file, with a home of its own, and ends it after them. Called in `beforeAll`. */
+export async function serveForAll(args: readonly string[], cwd: string): Promise<Serving> {
+  const home = await folderForAll();
+  const serving = spawnServe(args, {
+    cwd,
+    env: { ...process.env, HOME: home, USERPROFILE: home, TOOLPIPE_HOME: join(home, "toolpipe") },
+  });
+  cleanups.push(async () => {
+    serving.child.kill("SIGKILL");
+    await serving.exit;
+  });
+  return serving;
 }
 
 /** Makes a folder with these files for all rows of a file, and removes it after them. Called in `beforeAll`. */

@@ -22,18 +22,31 @@ export interface Serving {
   readonly exit: Promise<unknown[]>;
   /** Sends a request over standard input and waits for its answer. */
   request(method: string, params?: object): Promise<JsonObject>;
+  /** Writes a line to standard input as it is. */
+  write(line: string): void;
+  /** Waits for the answer to a request, and takes it. */
+  answer(id: unknown): Promise<JsonObject>;
   /** Waits until it has written a line to standard error. */
   line(part: string): Promise<string>;
 }
 
+/** Where a process runs. */
+export interface SpawnPlace {
+  readonly cwd?: string | undefined;
+  readonly env?: NodeJS.ProcessEnv;
+}
+
 /** Starts `toolpipe serve`, in the folder and environment of this process or others, until the test is over. */
-export function startServe(
-  args: readonly string[],
-  options: { readonly cwd?: string | undefined; readonly env?: NodeJS.ProcessEnv } = {},
-): Serving {
+export function startServe(args: readonly string[], place: SpawnPlace = {}): Serving {
+  const serving = spawnServe(args, place);
+  onTestFinished(() => void serving.child.kill("SIGKILL"));
+  return serving;
+}
+
+/** Starts `toolpipe serve`; the caller ends it. */
+export function spawnServe(args: readonly string[], place: SpawnPlace = {}): Serving {
   const [command, ...own] = toolpipeCommand;
-  const child = spawn(command, [...own, "serve", ...args], { ...options, stdio: "pipe" });
-  onTestFinished(() => void child.kill("SIGKILL"));
+  const child = spawn(command, [...own, "serve", ...args], { ...place, stdio: "pipe" });
   const errors: string[] = [];
   const answers = new Map<unknown, JsonObject>();
   const waiting = new Set<() => void>();
@@ -63,6 +76,12 @@ export function startServe(
     });
   child.once("close", tell);
   let ids = 0;
+  const write = (line: string): void => void child.stdin.write(`${line}\n`);
+  const answer = async (id: unknown): Promise<JsonObject> => {
+    const message = await until(() => answers.get(id));
+    answers.delete(id);
+    return message;
+  };
   return {
     pid: Number(child.pid),
     child,
@@ -70,9 +89,11 @@ export function startServe(
     exit: once(child, "exit"),
     request(method, params) {
       const id = ++ids;
-      child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`);
-      return until(() => answers.get(id));
+      write(JSON.stringify({ jsonrpc: "2.0", id, method, params }));
+      return answer(id);
     },
+    write,
+    answer,
     line: (part) => until(() => errors.find((line) => line.includes(part))),
   };
 }
