@@ -50,7 +50,10 @@ export async function openForAll(options: GatewayOptions): Promise<Gateway> {
 }
 
 /** Starts `toolpipe serve` for all rows of a file, with a home of its own, and ends it after them. Called in `beforeAll`. */
-export async function serveForAll(args: readonly string[], cwd: string): Promise<Serving> {
+export async function serveForAll(
+  args: readonly string[],
+  cwd: string,
+): Promise<Serving & { readonly home: string }> {
   const home = await folderForAll();
   const serving = spawnServe(args, {
     cwd,
@@ -60,7 +63,7 @@ export async function serveForAll(args: readonly string[], cwd: string): Promise
     serving.child.kill("SIGKILL");
     await serving.exit;
   });
-  return serving;
+  return { ...serving, home };
 }
 
 /** Makes a folder with these files for all rows of a file, and removes it after them. Called in `beforeAll`. */
