@@ -7,11 +7,11 @@ import { createGateway, type Gateway, type GatewayOptions, type JsonObject } fro
 import { type Serving, spawnServe } from "../support/start-serve.ts";
 import { removeFolder, writeFiles } from "../support/temporary-folder.ts";
 
-/** The config of a stdio server. */
-export interface StdioServer {
+/** The config of a stdio server. An alias and not an interface, so that it counts as JSON. */
+export type StdioServer = {
   readonly command: string;
   readonly args: string[];
-}
+};
 
 /** The config of a server of `test/fixtures`, run by whatever runs the tests. */
 export function fixtureServer(name: string, ...args: string[]): StdioServer {
