@@ -115,6 +115,8 @@ export class Call extends Cancellation {
   stage: Stage = "resolve";
   /** Set by an `execute` hook that limits the time of the call: then neither core nor an upstream does. */
   isTimed = false;
+  /** Whether the request has left for the server of the tool; undefined if no plugin tells. */
+  isSent: boolean | undefined = undefined;
 
   readonly #began: number = performance.now();
   #ended = false;

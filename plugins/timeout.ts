@@ -1,7 +1,16 @@
 import * as v from "valibot";
-import { type Call, definePlugin, type Gateway, GatewayError, type Tool } from "../core/mod.ts";
+import {
+  type Call,
+  definePlugin,
+  type ErrorKind,
+  errorKinds,
+  type Gateway,
+  GatewayError,
+  type Tool,
+} from "../core/mod.ts";
 import { requestMeta } from "../core/services/policy.ts";
 import { milliseconds, option } from "./lib/options.ts";
+import { inferPolicy } from "./lib/risk.ts";
 
 const ms = milliseconds(1);
 const options = v.strictObject({
@@ -36,7 +45,8 @@ interface TimeLimit {
 }
 
 /**
- * Ends a call whose tool takes too long with `TIMEOUT`. Only its execution counts, not the time to find its server. The
+ * Ends a call whose tool takes too long with `TIMEOUT`. Only its execution counts, not the time to find its server or to
+ * connect to it, which has a limit of its own (`startTimeoutMs`). The
  * gateway's own tools are not timed: they wait for an inner call, which is, and an outer call must not end before the
  * inner one may.
  */
@@ -139,12 +149,24 @@ function readWish({ meta }: Call, most: number): TimeLimit | undefined {
   return ms <= most ? { ms, setting: WISH } : { ms: most, setting: MAX };
 }
 
-function timedOut({ toolId }: Call, { ms, setting }: TimeLimit, reported = false): GatewayError {
+/** A call that may have had its effect: making it again could have it twice. */
+const MAYBE_DONE: ErrorKind = { ...errorKinds.TIMEOUT, retry: false };
+
+function timedOut(call: Call, { ms, setting }: TimeLimit, reported = false): GatewayError {
+  const { toolId, tool, isSent } = call;
+  const limit = `The limit is ${setting}.`;
+  if (isSent === false) {
+    const message = `"${toolId}" was not sent within ${ms} ms, because its server was busy with other calls, so it has had no effect. ${limit}`;
+    return new GatewayError("TIMEOUT", message, { data: { ms, setting, sent: false, retryable: true } });
+  }
   const what =
     setting === MAX && reported
       ? `"${toolId}" was not done within ${ms} ms, though it reported progress.`
       : `"${toolId}" did not answer within ${ms} ms${reported ? " of its last progress" : ""}.`;
-  return new GatewayError("TIMEOUT", `${what} The limit is ${setting}.`, { data: { ms, setting } });
+  const isHarmless = tool !== undefined && (tool.policy ?? inferPolicy(tool)).riskLevel === "low";
+  if (isHarmless) return new GatewayError("TIMEOUT", `${what} ${limit}`, { data: { ms, setting } });
+  const message = `${what} It may have been done all the same: check that before it is called again. ${limit}`;
+  return new GatewayError(MAYBE_DONE, message, { data: { ms, setting, retryable: false } });
 }
 
 function findLimit({ services }: Gateway, settings: Settings, { id, server }: Tool): TimeLimit {

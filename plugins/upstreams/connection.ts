@@ -136,22 +136,37 @@ export function createPooledConnection(options: ConnectionOptions): PooledConnec
 
   async function runInTurn<T>(work: (open: Upstream) => Promise<T>, waiter?: Waiter): Promise<T> {
     await slots.take(waiter);
-    const open = upstream ?? (await waitUnlessGivenUp(connect(), waiter).catch(releaseAndThrow));
+    const open = upstream ?? (await waitFor(connect(), waiter).catch(releaseAndThrow));
     return run(open, work, waiter);
   }
 
+  /** Waits for a connection. It has a time limit of its own: that of the caller does not count meanwhile. */
+  function waitFor(connecting: Promise<Upstream>, waiter: Waiter | undefined): Promise<Upstream> {
+    const onceOver = waiter?.onConnecting?.();
+    return waitUnlessGivenUp(connecting, waiter).finally(onceOver);
+  }
+
   function run<T>(open: Upstream, work: (open: Upstream) => Promise<T>, waiter?: Waiter): Promise<T> {
-    let working: Promise<T>;
+    return send(open, work, waiter).then(releaseAndReturn, (thrown) => {
+      if (!isUnsent(thrown)) releaseAndThrow(thrown);
+      waiter?.onSent?.(false);
+      return waitFor(reopen(open), waiter)
+        .then((next) => send(next, work, waiter))
+        .then(releaseAndReturn, releaseAndThrow);
+    });
+  }
+
+  function send<T>(
+    open: Upstream,
+    work: (open: Upstream) => Promise<T>,
+    waiter: Waiter | undefined,
+  ): Promise<T> {
+    waiter?.onSent?.(true);
     try {
-      working = work(open);
+      return work(open);
     } catch (thrown) {
-      working = Promise.reject(thrown);
+      return Promise.reject(thrown);
     }
-    return working.then(releaseAndReturn, (thrown) =>
-      isUnsent(thrown)
-        ? waitUnlessGivenUp(reopen(open), waiter).then(work).then(releaseAndReturn, releaseAndThrow)
-        : releaseAndThrow(thrown),
-    );
   }
 
   function releaseAndReturn<T>(result: T): T {

@@ -46,6 +46,7 @@ export class ToolCall implements UpstreamCallOptions, InputContext {
     timeoutMs: number | undefined,
     clients: Clients | undefined,
   ) {
+    call.isSent = false;
     this.cancellation = call;
     this.server = server;
     this.meta = meta;
@@ -61,6 +62,14 @@ export class ToolCall implements UpstreamCallOptions, InputContext {
   get client(): Client | undefined {
     this.#client ??= this.#clients?.get(this.cancellation);
     return this.#client;
+  }
+
+  onConnecting(): () => void {
+    return this.cancellation.pause();
+  }
+
+  onSent(isSent: boolean): void {
+    this.cancellation.isSent = isSent;
   }
 
   readonly onProgress = (progress: Progress): void => this.cancellation.report(progress);

@@ -5,6 +5,10 @@ export interface Waiter {
   readonly signal?: AbortSignal | undefined;
   /** Used in place of `signal` on the path of a call, where creating a signal costs too much. */
   readonly cancellation?: Pick<Cancellation, "cancelled" | "onCancel" | "offCancel"> | undefined;
+  /** Runs before the connection is opened for this caller; the returned function runs once it is open or has failed. */
+  onConnecting?(): () => void;
+  /** Runs just before the request is sent, and with `false` once it is known that it was not. */
+  onSent?(isSent: boolean): void;
 }
 
 interface SlotOptions {

@@ -8,7 +8,7 @@ import {
   type ToolResult,
 } from "../../core/mod.ts";
 import { httpStatusMeta } from "../../core/services/adapters.ts";
-import { getPolicy, requestMeta } from "../../core/services/policy.ts";
+import { getOutcome, getPolicy, requestMeta } from "../../core/services/policy.ts";
 import { shorten } from "../../plugins/lib/text/shorten.ts";
 import { getAdapter } from "./adapter-info.ts";
 import { spellToolNames } from "./options.ts";
@@ -81,8 +81,10 @@ export function describeToolError(gateway: Gateway, result: ToolResult, tool: To
   };
 }
 
-function wasAbandoned({ code }: GatewayError): boolean {
-  return code === errorKinds.TIMEOUT.code || code === errorKinds.CANCELLED.code;
+function wasAbandoned(error: GatewayError): boolean {
+  const { code } = error;
+  const isAbandoned = code === errorKinds.TIMEOUT.code || code === errorKinds.CANCELLED.code;
+  return isAbandoned && getOutcome(error) !== "not sent";
 }
 
 function isHarmless(tool: Tool | undefined): boolean {
