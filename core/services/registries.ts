@@ -28,6 +28,8 @@ export interface RegistryEntry {
 /** Result of a search in registries. */
 export interface RegistryResult {
   readonly entries: readonly RegistryEntry[];
+  /** Number of further matches that the limit left out. */
+  readonly leftOut?: number | undefined;
   /** Errors of registries that could not be asked. */
   readonly troubles: readonly GatewayError[];
 }

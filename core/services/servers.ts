@@ -81,6 +81,8 @@ export interface Listing {
   readonly tools: readonly ToolDefinition[];
   /** Tools that could not be read, and why. */
   readonly rejected: readonly RejectedTool[];
+  /** Those of the rejected tools of which only the input schema cannot be read, with one that allows any object. */
+  readonly repaired?: readonly ToolDefinition[] | undefined;
   readonly resources: readonly JsonObject[];
   readonly resourceTemplates: readonly JsonObject[];
   readonly prompts: readonly JsonObject[];
@@ -118,6 +120,14 @@ export interface UpstreamCallOptions extends UpstreamRequestOptions {
 /** Requests that a server takes besides those for lists and tools. */
 export type UpstreamMethod = "resources/read" | "prompts/get" | "completion/complete";
 
+/** Options of reading the lists of a server. */
+export interface UpstreamListOptions {
+  readonly signal?: AbortSignal | undefined;
+  readonly timeoutMs?: number | undefined;
+  /** Rate limit of these requests, where the connection has none. */
+  readonly turns?: RequestTurns | undefined;
+}
+
 /** Events of an open connection. */
 export interface UpstreamEvents {
   /** The server's lists have changed. */
@@ -131,8 +141,10 @@ export interface UpstreamEvents {
 /** A handle on a connection to one server. */
 export interface ServerHandle {
   readonly info: UpstreamInfo;
+  /** Whether the handle is on a connection that was open before and outlives the handle. */
+  readonly isShared?: boolean | undefined;
   /** Reads the server's lists. A tool that cannot be read is rejected; the others are kept. */
-  list(options?: { readonly signal?: AbortSignal; readonly timeoutMs?: number }): Promise<Listing>;
+  list(options?: UpstreamListOptions): Promise<Listing>;
   /** Calls a tool. Rejects with a `GatewayError`; a failure of the tool itself is a result with `isError`. */
   call(name: string, args: JsonObject, options?: UpstreamCallOptions): Promise<ToolResult>;
   /** Closes the handle. A temporary connection ends with it, and so do its process and children. Never rejects. */
@@ -161,6 +173,14 @@ export interface UpstreamDriver {
   load?(): Promise<unknown>;
 }
 
+/** The rate limit of the requests of one connection. */
+export interface RequestTurns {
+  /** Waits until one more request may be sent. */
+  take(): Promise<void>;
+  /** Milliseconds that requests have waited so far. Time limits of the server do not count them. */
+  readonly waitedMs: number;
+}
+
 /** Options of a driver's connection attempt. */
 export interface UpstreamConnectOptions {
   readonly events: UpstreamEvents;
@@ -170,14 +190,18 @@ export interface UpstreamConnectOptions {
   readonly signal: AbortSignal;
   /** Client capabilities that a server of the legacy protocol is told of. */
   readonly capabilities: Readonly<JsonObject>;
+  /** Bearer token for a server that asks for one and has no other credential. */
+  readonly spareToken?: string | undefined;
+  /** Rate limit of the connection; none by default. */
+  readonly turns?: RequestTurns | undefined;
 }
 
 /** Options of {@link Servers.open}. */
 export interface ServerOpenOptions {
   /** Headers that replace those of the definition, letter by letter. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Name of the variable whose value is sent as bearer token. */
-  readonly bearerEnv?: string | undefined;
+  /** Rate limit of the requests that the handle makes; none by default. */
+  readonly turns?: RequestTurns | undefined;
   /** Source of the variables that the definition names; "none" for a definition that the user did not write. */
   readonly env?: "none" | "user" | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -220,6 +244,8 @@ export interface Servers {
   settled(server?: string): Promise<void>;
   /** Checks again whether a server that needs approval may be used, and if so asks it for its lists. */
   recheck(server: string): Promise<void>;
+  /** Adds a server while the gateway runs, and asks it for its lists. A server of that name and definition stays. */
+  add(config: ServerConfig): Promise<void>;
   /** Takes the listing that another gateway has read from a server of the same definition, if it is newer. */
   adopt(server: string, listing: unknown): Promise<void>;
   /** Subscribes to these resources of a server, and to no others. */

@@ -6,12 +6,7 @@ import {
   type ToolDefinition,
   type ToolResult,
 } from "../../core/mod.ts";
-import {
-  type Listing,
-  NEEDS_AUTH,
-  type ServerHandle,
-  type ServerOpenOptions,
-} from "../../core/services/servers.ts";
+import type { Listing, RequestTurns, ServerHandle } from "../../core/services/servers.ts";
 import type { ServerConfig } from "../../core/services/sources.ts";
 import { type RetryTiming, retryWork, type Sleep } from "../lib/backoff.ts";
 import { memoryLimiter, type RateLimiter, takeTurn } from "../lib/rate.ts";
@@ -22,10 +17,10 @@ import {
   type DiscoveryStepName,
   discoverySteps,
   type NamedCapability,
+  type Registration,
 } from "./discovered.ts";
 import { addDomains, addOutputs, type Enriching, emitTypes } from "./enrich.ts";
 import { discoveryError, isRetryable } from "./errors.ts";
-import { toManifest } from "./manifest.ts";
 import type { OpenServer } from "./open-server.ts";
 import { type DiscoverySettings, parseDiscoveryOptions, type RateLimitConfig } from "./options.ts";
 import type { ToolCache } from "./tool-cache.ts";
@@ -33,13 +28,20 @@ import type { ToolCache } from "./tool-cache.ts";
 /** Dependencies of the discovery of a server. */
 export interface DiscoverServerParts extends Enriching {
   readonly open: OpenServer;
-  /** Returns the name of the variable whose token a server may get that asks for one. */
-  readonly findSpareToken: (config: ServerConfig) => string | undefined;
   readonly acquireTurn: AcquireTurn;
   readonly waiting: RetryTiming;
   readonly cache?: ToolCache | undefined;
-  /** Registers a capability in the marketplace and the catalog. */
-  readonly register: (manifest: NamedCapability) => Promise<void>;
+  /** Registers the tools of a server in the marketplace and the catalog. */
+  readonly register: (
+    config: ServerConfig,
+    tools: readonly DiscoveredTool[],
+    manifests: readonly NamedCapability[],
+  ) => Promise<Registration>;
+  /** Describes the tools of a server as capabilities. */
+  readonly toManifests: (
+    tools: readonly DiscoveredTool[],
+    config: ServerConfig,
+  ) => readonly NamedCapability[];
   /** Writes capabilities to files. */
   readonly exportAll?:
     | ((config: ServerConfig, manifests: readonly NamedCapability[], directory?: string) => Promise<void>)
@@ -67,8 +69,11 @@ export async function discoverServer(
   if (signal?.aborted) throw getAbortReason(signal);
 
   const cached = useCache && !refreshCache ? await cache?.getTools(config, authHeaders) : undefined;
-  report("cache", cached ? "hit" : useCache ? "done" : "skipped");
-  if (cached) return { config, ...cached, tools: onlyAllowed(cached.tools), fromCache: true, warnings };
+  report("cache", cached ? "hit" : useCache && cache ? "done" : "skipped");
+  if (cached) {
+    for (const name of discoverySteps.slice(1)) report(name, "skipped");
+    return { config, ...cached, tools: onlyAllowed(cached.tools), fromCache: true, warnings };
+  }
 
   const { handle, listing, attempt } = await retryWork(openAndList, {
     policy: settings.retryPolicy,
@@ -78,14 +83,15 @@ export async function discoverServer(
     signal,
   });
   try {
-    const typed = await emitTypes(listing.tools, server, parts, warn);
-    report("schemas", "done", attempt);
+    const typed = await emitTypes(listing, server, parts, warn);
+    report("schemas", typed.length > 0 ? "done" : "skipped", attempt);
     const introspects = settings.introspectOutputSchemas && !settings.lazyOutputSchemas;
     const context = { config, call: callTool, signal };
     const complete = introspects ? await addOutputs(typed, context, parts, warn) : typed;
-    report("outputs", introspects && parts.introspectOutput ? "done" : "skipped", attempt);
+    const hasMore = complete.some(({ outputSchema }, index) => outputSchema !== typed[index]?.outputSchema);
+    report("outputs", hasMore ? "done" : "skipped", attempt);
     const tools = addDomains(complete, server, parts);
-    report("domains", "done", attempt);
+    report("domains", tools.length > 0 ? "done" : "skipped", attempt);
     const { resources, resourceTemplates } = listing;
     const found = { tools, resources, resourceTemplates };
     if (useCache) await cache?.storeTools(config, found, authHeaders);
@@ -95,7 +101,7 @@ export async function discoverServer(
     return { config, ...found, tools: allowed, fromCache: false, warnings };
   } finally {
     await handle.close();
-    report("termination", "done", attempt);
+    report("termination", handle.isShared ? "skipped" : "done", attempt);
   }
 
   function report(name: DiscoveryStepName, outcome: DiscoveryStep["outcome"] = "done", of = 1): void {
@@ -110,24 +116,13 @@ export async function discoverServer(
   }
 
   async function openAndList(attempt: number): Promise<Session> {
-    try {
-      return await openOnce(attempt, {});
-    } catch (thrown) {
-      // A token that is not in the definition goes only to a server that asks for one.
-      const isAsked = GatewayError.is(thrown) && thrown.code === NEEDS_AUTH.code && authHeaders === undefined;
-      const bearerEnv = isAsked ? parts.findSpareToken(config) : undefined;
-      if (bearerEnv === undefined) throw thrown;
-      return openOnce(attempt, { bearerEnv });
-    }
-  }
-
-  async function openOnce(attempt: number, options: ServerOpenOptions): Promise<Session> {
-    await parts.acquireTurn(server, rateLimit, signal);
+    const turns = createTurns(() => parts.acquireTurn(server, rateLimit, signal));
+    await turns.prepay();
     report("rate-limit", "done", attempt);
     let handle: ServerHandle | undefined;
     try {
-      handle = await parts.open(config, { headers: authHeaders, signal, ...options });
-      report("session", "done", attempt);
+      handle = await parts.open(config, { headers: authHeaders, signal, turns });
+      report("session", handle.isShared ? "skipped" : "done", attempt);
       const listing = await handle.list(signal ? { signal } : {});
       report("tools", "done", attempt);
       return { handle, listing, attempt };
@@ -135,24 +130,23 @@ export async function discoverServer(
       const step = handle ? "tools" : "session";
       report(step, "failed", attempt);
       await handle?.close();
-      if (handle) report("termination", "done", attempt);
+      if (handle) report("termination", handle.isShared ? "skipped" : "done", attempt);
       throw discoveryError(thrown, step, server);
     }
   }
 
-  /** Calls a tool under the same rate limit as any other request. */
+  /** Calls a tool in the session, which has the rate limit of any other request. */
   async function callTool(tool: ToolDefinition, args: JsonObject): Promise<ToolResult> {
-    await parts.acquireTurn(server, rateLimit, signal);
     const { cancellation, stop } = followSignal(signal);
     return handle.call(tool.name, args, { cancellation }).finally(stop);
   }
 
-  async function register(tools: readonly DiscoveredTool[]): Promise<"done" | "skipped" | "failed"> {
+  async function register(tools: readonly DiscoveredTool[]): Promise<DiscoveryStep["outcome"]> {
     const { registerInMarketplace, exportToRtfs, exportDirectory } = settings;
-    if (!registerInMarketplace && !exportToRtfs) return "skipped";
-    const manifests = tools.map((tool) => toManifest(tool, config, parts.inferTags));
+    if ((!registerInMarketplace && !exportToRtfs) || tools.length === 0) return "skipped";
+    const manifests = parts.toManifests(tools, config);
     try {
-      if (registerInMarketplace) for (const manifest of manifests) await parts.register(manifest);
+      const registered = registerInMarketplace ? await parts.register(config, tools, manifests) : "skipped";
       if (exportToRtfs) {
         if (!parts.exportAll)
           throw new GatewayError(
@@ -161,7 +155,8 @@ export async function discoverServer(
           );
         await parts.exportAll(config, manifests, exportDirectory);
       }
-      return "done";
+      if (registered === "pending") return "pending";
+      return exportToRtfs || registered === "registered" ? "done" : "skipped";
     } catch (thrown) {
       // The tools were found, whether or not they can be registered.
       warn(GatewayError.from(thrown, `The tools of the server "${server}" could not be registered.`));
@@ -172,6 +167,33 @@ export async function discoverServer(
 
 function isTimeout({ code }: GatewayError): boolean {
   return code === "TIMEOUT" || code === "CONNECT_TIMEOUT";
+}
+
+/** Counts the requests of one attempt. The turn that was taken for the attempt is that of its first request. */
+function createTurns(acquire: () => Promise<void>): RequestTurns & { prepay(): Promise<void> } {
+  let paid = 0;
+  let waitedMs = 0;
+  const since = new Set<number>();
+  return {
+    async prepay() {
+      await acquire();
+      paid++;
+    },
+    async take() {
+      if (paid > 0) return void paid--;
+      const start = performance.now();
+      since.add(start);
+      try {
+        await acquire();
+      } finally {
+        since.delete(start);
+        waitedMs += performance.now() - start;
+      }
+    },
+    get waitedMs() {
+      return waitedMs + (since.size > 0 ? performance.now() - Math.min(...since) : 0);
+    },
+  };
 }
 
 /** Waits until a server may be asked. */

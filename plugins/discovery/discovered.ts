@@ -35,11 +35,29 @@ export interface DiscoveryFailure {
   readonly error: GatewayError;
 }
 
-/** Outcome of the discovery of several servers, in the given order. */
-export interface DiscoveryOutcome {
+/**
+ * Outcome of the discovery of several servers, in the given order. Iterating over it gives each server with its tools,
+ * as a pair.
+ */
+export interface DiscoveryOutcome extends Iterable<readonly [ServerConfig, readonly DiscoveredTool[]]> {
   readonly servers: readonly DiscoveredServer[];
   readonly failures: readonly DiscoveryFailure[];
+  /** Number of matches of a registry that were left out; the option `allMatches` takes them too. */
+  readonly leftOut?: number | undefined;
 }
+
+/** Makes the outcome of a discovery iterable. */
+export function toOutcome(parts: Omit<DiscoveryOutcome, typeof Symbol.iterator>): DiscoveryOutcome {
+  // Hidden, so that the outcome prints and compares as what was found.
+  return Object.defineProperty({ ...parts }, Symbol.iterator, {
+    *value() {
+      for (const { config, tools } of parts.servers) yield [config, tools];
+    },
+  }) as DiscoveryOutcome;
+}
+
+/** What became of tools that were to be registered: `pending` if they wait for approval. */
+export type Registration = "registered" | "pending" | "skipped";
 
 /** A tool as a capability that can be registered and exported. */
 export interface NamedCapability extends CapabilityManifest {
@@ -73,6 +91,9 @@ export interface DiscoveryStep {
   readonly number: number;
   /** Number of the attempt, from 1. */
   readonly attempt: number;
-  /** `hit` if the tools were cached, `skipped` if the options do not ask for the step. */
-  readonly outcome: "done" | "hit" | "skipped" | "failed";
+  /**
+   * `hit` if the tools were cached, `skipped` if the step did nothing: the options do not ask for it, or the tools were
+   * cached. `pending` if the tools wait for approval.
+   */
+  readonly outcome: "done" | "hit" | "skipped" | "failed" | "pending";
 }

@@ -1,5 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { GatewayError, type JsonObject, type ToolDefinition, type ToolResult } from "../../core/mod.ts";
+import type { Listing } from "../../core/services/servers.ts";
 import type { ServerConfig } from "../../core/services/sources.ts";
 import type { DiscoveredTool } from "./discovered.ts";
 import { SCHEMA_CONVERSION_FAILED } from "./errors.ts";
@@ -41,7 +42,7 @@ const AT_ONCE = 200;
 
 /** Adds the types of input and output. A schema that cannot be converted has the type of any value. */
 export async function emitTypes(
-  tools: readonly ToolDefinition[],
+  { tools, repaired = [] }: Pick<Listing, "tools" | "repaired">,
   server: string,
   parts: Enriching,
   warn: Warn,
@@ -56,6 +57,12 @@ export async function emitTypes(
       inputType: type(inputSchema),
       ...(outputSchema && { outputType: type(outputSchema) }),
     });
+  }
+  const names = new Set(tools.map(({ name }) => name));
+  for (const tool of repaired.filter(({ name }) => !names.has(name))) {
+    warn(conversionFailed({ server, tool: tool.name }, new Error("Its input schema cannot be read.")));
+    const { outputSchema: _, ...rest } = tool;
+    typed.push({ ...rest, inputType: ANY_TYPE });
   }
   return typed;
 }
@@ -99,10 +106,29 @@ function toType(
   warn: Warn,
 ): string {
   try {
-    return emitType(schema);
+    const type = emitType(schema);
+    const fault = type === ANY_TYPE ? findTypeFault(schema) : undefined;
+    if (fault !== undefined) warn(conversionFailed({ server, tool }, new Error(fault)));
+    return type;
   } catch (cause) {
-    const message = `A schema of the tool "${tool}" of the server "${server}" cannot be turned into a type; any value is taken for it.`;
-    warn(new GatewayError(SCHEMA_CONVERSION_FAILED, message, { cause, data: { server, tool } }));
+    warn(conversionFailed({ server, tool }, cause));
     return ANY_TYPE;
   }
+}
+
+const known = new Set(["string", "integer", "number", "boolean", "array", "object", "null"]);
+
+/** Finds out why a schema says nothing about its values, if that cannot be meant. */
+function findTypeFault({ type, $ref }: JsonObject): string | undefined {
+  const unknown = [type].flat().find((one) => one !== undefined && !known.has(String(one)));
+  if (unknown !== undefined) return `There is no type ${JSON.stringify(unknown)}.`;
+  return typeof $ref === "string" ? `The reference ${$ref} leads to no type.` : undefined;
+}
+
+function conversionFailed(
+  { server, tool }: { readonly server: string; readonly tool: string },
+  cause: unknown,
+): GatewayError {
+  const message = `A schema of the tool "${tool}" of the server "${server}" cannot be turned into a type; any value is taken for it.`;
+  return new GatewayError(SCHEMA_CONVERSION_FAILED, message, { cause, data: { server, tool } });
 }

@@ -4,8 +4,8 @@ import type { Ranker } from "../../core/services/search.ts";
 import type { ServerConfig } from "../../core/services/sources.ts";
 import { normalizeEntry } from "../lib/server-entry/normalize.ts";
 import { listUses, parseServerJson } from "../lib/server-entry/server-json.ts";
+import { REGISTRY_SOURCE } from "../lib/server-entry/spare-token.ts";
 import type { DiscoveredServer, DiscoveredTool, DiscoveryFailure } from "./discovered.ts";
-import { REGISTRY_SOURCE } from "./open-server.ts";
 
 /** A server with tools that fit a capability. */
 export interface CapableServer {
@@ -23,6 +23,8 @@ export interface CapabilitySearch {
   readonly servers: readonly CapableServer[];
   /** Servers that could not be asked. */
   readonly failures: readonly DiscoveryFailure[];
+  /** Number of matches of a registry that were left out. */
+  readonly leftOut?: number | undefined;
 }
 
 /** Below this relevance, the best tool is the wrong one more often than not, and a registry may know better. */
@@ -82,28 +84,37 @@ export interface RegistryServer {
 /** Result of a search in registries. */
 export interface RegistryFindings {
   readonly servers: readonly RegistryServer[];
+  /** Number of further matches that were left out. */
+  readonly leftOut: number;
   /** Registries that could not be asked. */
   readonly troubles: readonly DiscoveryFailure[];
 }
 
 /** A registry may name hundreds of servers for a common word, and each would be connected. */
 const MAX_SERVERS = 20;
+/** Most servers that are taken if all are wanted. */
+const ALL_SERVERS = 1_000;
 
 /** Searches registries. Servers that were deleted there are left out. */
 export async function searchRegistry(
   registries: Registries | undefined,
   query: string,
-  options: { readonly useCache: boolean; readonly signal?: AbortSignal | undefined },
+  {
+    all,
+    ...options
+  }: { readonly useCache: boolean; readonly all: boolean; readonly signal?: AbortSignal | undefined },
 ): Promise<RegistryFindings> {
-  const { entries, troubles } = (await registries?.search(query, { ...options, limit: MAX_SERVERS })) ?? none;
-  const live = entries.filter(({ status }) => status !== "deleted").slice(0, MAX_SERVERS);
+  const limit = all ? ALL_SERVERS : MAX_SERVERS;
+  const { entries, troubles, leftOut = 0 } = (await registries?.search(query, { ...options, limit })) ?? none;
+  const live = entries.filter(({ status }) => status !== "deleted").slice(0, limit);
   return {
     servers: live.map(toServer),
+    leftOut,
     troubles: troubles.map((error) => ({ server: String(error.data["registry"] ?? "registry"), error })),
   };
 }
 
-const none = { entries: [], troubles: [] };
+const none = { entries: [], troubles: [], leftOut: 0 };
 
 /** Describes an entry without a usable definition as a failure. */
 export function toUnusableFailure({ name, config, reason }: RegistryServer): DiscoveryFailure[] {

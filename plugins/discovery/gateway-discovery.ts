@@ -7,6 +7,7 @@ import { writeCapabilities } from "./capability-files/write-capabilities.ts";
 import { createOutputIntrospection } from "./introspect-output.ts";
 import { inferTags } from "./manifest.ts";
 import type { RateLimitConfig } from "./options.ts";
+import { registerServer } from "./register-server.ts";
 import { createDiscoveryService, type DiscoveryService } from "./service.ts";
 import { createMemoryCache, createToolCache, type ToolCache } from "./tool-cache.ts";
 
@@ -21,6 +22,7 @@ export function createGatewayDiscovery(
   options: {
     readonly rateLimits?: Readonly<Record<string, RateLimitConfig>> | undefined;
     readonly allowPrivate: boolean;
+    readonly authHeaders?: Readonly<Record<string, string>> | undefined;
   },
 ): ServerDiscovery {
   const { services } = gateway;
@@ -35,6 +37,8 @@ export function createGatewayDiscovery(
     createRanker: async () => (await gateway.driver("ranker", "keyword"))({}, {}),
     configuredServers: () => connectableServers(gateway),
     introspectOutput: createOutputIntrospection(gateway),
+    registerServer: (server) => registerServer(gateway, server),
+    serverNames: () => (services.servers?.statuses() ?? []).map(({ name }) => name),
     async exportAll({ name: server }, manifests, directory = PENDING_FOLDER) {
       const emitter = findRtfs(gateway);
       await writeCapabilities({ folder: resolve(directory), server, manifests, emitter });

@@ -28,14 +28,33 @@ const LIKE_HASHED = /_[0-9a-f]{12}$/;
  * no two names become one: `a/b` and `a_b` would else share a file, or the id of a capability.
  */
 export function toSafeName(name: string): string {
-  const safe = name.replace(/[^A-Za-z0-9_-]+/g, "_").slice(0, MAX_NAME);
+  const safe = reduceName(name);
   if (safe === name && name !== "" && !LIKE_HASHED.test(name)) return name;
   return `${safe}_${sha256Hex(name).slice(0, 12)}`;
 }
 
+/**
+ * Reduces a name to letters, digits, `_` and `-`, and adds a hash only where another of the known names would become the
+ * same, or where the names are not known.
+ */
+export function toReadableName(name: string, known: Iterable<string> = []): string {
+  const safe = reduceName(name);
+  const all = new Set(known);
+  const isTaken = !all.has(name) || [...all].some((other) => other !== name && reduceName(other) === safe);
+  return isTaken || safe === "" || LIKE_HASHED.test(safe) ? toSafeName(name) : safe;
+}
+
+const reduceName = (name: string): string => name.replace(/[^A-Za-z0-9_-]+/g, "_").slice(0, MAX_NAME);
+
+/** Names that ids are to be told apart by. */
+export interface KnownNames {
+  readonly servers?: Iterable<string> | undefined;
+  readonly tools?: Iterable<string> | undefined;
+}
+
 /** Returns the id of the capability that a tool is. */
-function capabilityId(server: string, tool: string): string {
-  return `mcp.${toSafeName(server)}.${toSafeName(tool)}`;
+function capabilityId(type: string, server: string, tool: string, known: KnownNames): string {
+  return `${type}.${toReadableName(server, known.servers)}.${toReadableName(tool, known.tools)}`;
 }
 
 /** Describes a tool as a capability. Domains and categories are inferred unless the tool has them. */
@@ -43,11 +62,12 @@ export function toManifest(
   tool: ToolDefinition | DiscoveredTool,
   config: ServerConfig,
   inferTags: InferTags,
+  known: KnownNames = {},
 ): NamedCapability {
   const { name, description = "", inputSchema, outputSchema } = tool;
   const { domains, categories } = "domains" in tool ? tool : inferTags(config.name, tool);
   return {
-    id: capabilityId(config.name, name),
+    id: capabilityId("mcp", config.name, name, known),
     name,
     version: VERSION,
     description,
@@ -68,16 +88,20 @@ function toProvider({ connection }: ServerConfig, toolName: string): CapabilityP
 }
 
 /** Describes a tool of a server for the export. */
-export function exportedTool(tool: ToolDefinition, config: ServerConfig): CapabilityManifest {
-  return toManifest(tool, config, inferTags);
+export function exportedTool(
+  tool: ToolDefinition,
+  config: ServerConfig,
+  known: KnownNames,
+): CapabilityManifest {
+  return toManifest(tool, config, inferTags, known);
 }
 
 /** Describes a tool without a server definition: of an API, or of the gateway itself. */
-export function exportedOwnTool(tool: Tool): CapabilityManifest {
+export function exportedOwnTool(tool: Tool, known: KnownNames): CapabilityManifest {
   const { name, server, description = "", inputSchema, outputSchema } = tool;
   const type = tool.operation ? "openapi" : "toolpipe";
   return {
-    id: `${type}.${toSafeName(server)}.${toSafeName(name)}`,
+    id: capabilityId(type, server, name, known),
     version: VERSION,
     description,
     inputSchema,

@@ -5,7 +5,7 @@
  * @module
  */
 import * as v from "valibot";
-import { definePlugin, GatewayError } from "../../core/mod.ts";
+import { definePlugin, GatewayError, type Hooks, type Plugin } from "../../core/mod.ts";
 import { option } from "../lib/options.ts";
 import { SCHEMA_CONVERSION_FAILED, SESSION_INIT_FAILED, TOOLS_LIST_FAILED } from "./errors.ts";
 import type { ServerDiscovery } from "./gateway-discovery.ts";
@@ -28,12 +28,19 @@ export {
   type DiscoveryStepName,
   discoverySteps,
   type NamedCapability,
+  type Registration,
 } from "./discovered.ts";
 export { type DiscoveryFault, discoveryFaults, findFault } from "./errors.ts";
 export type { CapabilitySearch, CapableServer, RegistryServer } from "./find-servers.ts";
 export type { ServerDiscovery } from "./gateway-discovery.ts";
 export type { DiscoveryOptions, RateLimitConfig, ServerProgress } from "./options.ts";
-export type { CapabilityRegister, DiscoveryService, WarmStatistics } from "./service.ts";
+export type {
+  CapabilityRegister,
+  DiscoveryService,
+  RegistryMatches,
+  ServerRegistration,
+  WarmStatistics,
+} from "./service.ts";
 export type { ToolCache } from "./tool-cache.ts";
 
 declare module "../../core/services/mod.ts" {
@@ -51,10 +58,25 @@ const options = v.strictObject({
     "Whether servers that a registry names may have a private address.",
     false,
   ),
+  authHeaders: option(
+    v.record(v.string(), v.string()),
+    "Headers for every server that is discovered, which replace those of the same name in its definition.",
+  ),
+  tools: option(
+    v.boolean(),
+    "Whether agents get the tools `ccos_introspect_remote_api` and `ccos_register_server`.",
+    false,
+  ),
 });
 
 /** Options of the plugin `server-discovery`. */
 export type ServerDiscoveryOptions = v.InferInput<typeof options>;
+
+/** Sets up the tools by which an agent introspects servers and adds approved ones. */
+async function setUpTools(gateway: Parameters<Plugin["setup"]>[0]): Promise<Partial<Hooks> | undefined> {
+  const { createDiscoveryTools } = await import("./discovery-tools.ts");
+  return (await createDiscoveryTools().setup(gateway)) ?? undefined;
+}
 
 /** Lets other plugins and commands discover servers. */
 export const serverDiscovery = definePlugin({
@@ -65,14 +87,17 @@ export const serverDiscovery = definePlugin({
   provides: ["serverDiscovery"],
   options,
   errors: { SESSION_INIT_FAILED, TOOLS_LIST_FAILED, SCHEMA_CONVERSION_FAILED },
-  async setup(gateway, { warm, ...limits }) {
+  async setup(gateway, { warm, tools, ...limits }) {
     const { createGatewayDiscovery } = await import("./gateway-discovery.ts");
     const service = createGatewayDiscovery(gateway, limits);
     gateway.provide("serverDiscovery", service);
     const life = new AbortController();
     let warming: Promise<unknown> | undefined;
+    const own = tools ? await setUpTools(gateway) : undefined;
     return {
-      ready() {
+      ...own,
+      async ready() {
+        await own?.ready?.();
         if (!warm) return;
         warming = service
           .warmCacheForAllConfiguredServers({ signal: life.signal })

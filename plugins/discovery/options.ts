@@ -41,8 +41,12 @@ const options = v.strictObject({
   ),
   useCache: switchedOff("Whether cached tools are used, and discovered tools are cached."),
   refreshCache: switchedOff("Whether servers are asked although their tools are cached."),
-  registerInMarketplace: switchedOff("Whether discovered tools are registered."),
-  exportToRtfs: switchedOff("Whether discovered tools are written to files."),
+  registerInMarketplace: switchedOff(
+    "Whether discovered tools are added to the gateway. Tools of a server that the gateway does not have wait for approval. Cached tools are not registered again.",
+  ),
+  exportToRtfs: switchedOff(
+    "Whether discovered tools are written to files. Cached tools are not written again.",
+  ),
   exportDirectory: option(v.string(), "Folder of these files. Without it, `capabilities/servers/pending`."),
   authHeaders: option(
     v.record(v.string(), v.string()),
@@ -56,6 +60,7 @@ const options = v.strictObject({
     "Whether output schemas are left for later, even with `introspectOutputSchemas`.",
     true,
   ),
+  allMatches: switchedOff("Whether all servers that a registry finds are taken, and not only the best 20."),
   signal: v.optional(
     v.custom<AbortSignal>(
       (value) => typeof (value as AbortSignal)?.addEventListener === "function",

@@ -14,8 +14,11 @@ type Headers = Readonly<Record<string, string>> | undefined;
 
 /** Discovered tools in the cache of the gateway. No method rejects: lost entries are discovered again. */
 export interface ToolCache {
-  /** Returns the tools of a server, if they are of this definition and these headers and not too old. */
-  getTools(config: ServerConfig, headers?: Headers): Promise<CachedTools | undefined>;
+  /**
+   * Returns the tools of a server, if they are of this definition and these headers and not too old. A name alone finds
+   * the tools that were stored last under it, whatever the definition.
+   */
+  getTools(server: ServerConfig | string, headers?: Headers): Promise<CachedTools | undefined>;
   storeTools(config: ServerConfig, found: CachedTools, headers?: Headers): Promise<void>;
   /** Clears the whole cache of the gateway. */
   clear(): Promise<void>;
@@ -36,10 +39,13 @@ export function createToolCache(
   ttlMs: number = toolCacheTtl(),
 ): ToolCache {
   return {
-    async getTools(config, headers) {
-      const { success, output } = v.safeParse(entry, await cache.get(toolsKey(config.name)));
+    async getTools(server, headers) {
+      const name = typeof server === "string" ? server : server.name;
+      const { success, output } = v.safeParse(entry, await cache.get(toolsKey(name)));
+      if (!success) return undefined;
       // Another definition may be another server altogether.
-      return success && output.hash === hashDefinition(config, headers) ? output.found : undefined;
+      const isMeant = typeof server === "string" || output.hash === hashDefinition(server, headers);
+      return isMeant ? output.found : undefined;
     },
     async storeTools(config, found, headers) {
       await cache.set(toolsKey(config.name), { hash: hashDefinition(config, headers), found }, ttlMs);

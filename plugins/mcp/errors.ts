@@ -68,14 +68,14 @@ export function connectError(thrown: unknown, { name, closeReason, explain }: Fa
 
 /** The error of a server that was too slow to start. */
 export function connectTimeout(name: string, ms: number): GatewayError {
-  return new GatewayError(CONNECT_TIMEOUT, `The server "${name}" was not ready within ${ms} ms.`, {
+  return new GatewayError(CONNECT_TIMEOUT, `The server "${name}" was not ready within ${Math.ceil(ms)} ms.`, {
     data: { ms },
   });
 }
 
 /** The error of a server that did not answer in time. */
 export function requestTimeout(name: string, ms: number): GatewayError {
-  return new GatewayError("TIMEOUT", `The server "${name}" did not answer within ${ms} ms.`, {
+  return new GatewayError("TIMEOUT", `The server "${name}" did not answer within ${Math.ceil(ms)} ms.`, {
     data: { ms },
   });
 }

@@ -1,4 +1,5 @@
 import type { Client } from "@modelcontextprotocol/client";
+import { LONGEST_TIMER_MS } from "../../core/hooks.ts";
 import { type GatewayError, getAbortReason, isJsonObject, type JsonObject, version } from "../../core/mod.ts";
 import { CONNECT_TIMEOUT, NEEDS_AUTH, SPAWN_FAILED, type UpstreamInfo } from "../../core/services/servers.ts";
 import { connectError, connectTimeout, isAnswer } from "./errors.ts";
@@ -19,7 +20,10 @@ export interface McpPrior {
 }
 
 interface HandshakeOptions
-  extends Pick<ConnectMcpOptions, "name" | "prior" | "capabilities" | "signal" | "explain"> {
+  extends Pick<
+    ConnectMcpOptions,
+    "name" | "prior" | "capabilities" | "signal" | "explain" | "startLimitMs" | "turns"
+  > {
   readonly startTimeoutMs: number;
   readonly opening: Opening;
 }
@@ -38,10 +42,12 @@ export async function negotiate(
   const prior = readPrior(options.prior);
   const tries = orderAttempts(opening, prior);
   const isFromPrior = tries[0] !== opening;
-  const deadline = performance.now() + startTimeoutMs;
+  const limitMs = options.startLimitMs ?? startTimeoutMs;
+  const elapsed = (): number => performance.now() - (options.turns?.waitedMs ?? 0);
+  const deadline = elapsed() + startTimeoutMs;
   let failure: GatewayError | undefined;
   for (const [index, first] of tries.entries()) {
-    const left = deadline - performance.now();
+    const left = deadline - elapsed();
     if (left <= 0) break;
     const transport = newTransport();
     try {
@@ -64,7 +70,7 @@ export async function negotiate(
       await closing;
     }
   }
-  throw failure ?? connectTimeout(name, startTimeoutMs);
+  throw failure ?? connectTimeout(name, limitMs);
 }
 
 /** Orders the attempts. A prior decides only which comes first: it may be wrong by now. */
@@ -79,7 +85,14 @@ async function open(
   transport: McpTransport,
   opening: Opening,
   timeoutMs: number,
-  { name, signal, startTimeoutMs, capabilities = {} }: HandshakeOptions,
+  {
+    name,
+    signal,
+    startTimeoutMs,
+    startLimitMs = startTimeoutMs,
+    capabilities = {},
+    ...options
+  }: HandshakeOptions,
 ): Promise<Client> {
   if (signal?.aborted) throw getAbortReason(signal);
   transport.prepare?.();
@@ -91,21 +104,31 @@ async function open(
     capabilities,
     versionNegotiation: {
       mode: opening === "initialize" ? "legacy" : "auto",
-      // An unanswered probe must leave time for the legacy handshake.
-      probe: { timeoutMs: Math.ceil(timeout / 2) },
+      // An unanswered probe must leave time for the legacy handshake, which the SDK does not try over HTTP.
+      probe: { timeoutMs: options.opening === "discover" ? timeout + 1_000 : Math.ceil(timeout / 2) },
     },
   });
   return await new Promise((resolve, reject) => {
     const onAbort = (): void => reject(signal && getAbortReason(signal));
-    const timer = setTimeout(() => reject(connectTimeout(name, startTimeoutMs)), timeout);
+    const { turns } = options;
+    let waitedMs = turns?.waitedMs ?? 0;
+    let timer = setTimeout(onTime, timeout);
     signal?.addEventListener("abort", onAbort, { once: true });
     client
-      .connect(transport, { timeout: timeout + 1_000 })
+      .connect(transport, { timeout: turns ? LONGEST_TIMER_MS : timeout + 1_000 })
       .then(() => resolve(client), reject)
       .finally(() => {
         clearTimeout(timer);
         signal?.removeEventListener("abort", onAbort);
       });
+
+    /** Waiting for a turn does not count. */
+    function onTime(): void {
+      const moreMs = Math.ceil((turns?.waitedMs ?? 0) - waitedMs);
+      if (moreMs <= 0) return reject(connectTimeout(name, startLimitMs));
+      waitedMs = turns?.waitedMs ?? 0;
+      timer = setTimeout(onTime, moreMs);
+    }
   });
 }
 

@@ -14,16 +14,26 @@ const EXTRAS_MS = 5_000;
 /** The capabilities that a server declares: only the keys matter. */
 export type Capabilities = Readonly<Record<string, unknown>>;
 
+interface ReadListsOptions {
+  readonly read: ReadPage;
+  readonly capabilities: Capabilities;
+  readonly timeoutMs: number;
+  /** Milliseconds that requests have waited for their turn, which do not count. */
+  readonly waitedMs: () => number;
+}
+
 /** Reads the tools and, if the server declares them, resources and prompts. Only a failure of the tools is reported. */
-export async function readLists(
-  read: ReadPage,
-  capabilities: Capabilities,
-  timeoutMs: number,
-): Promise<Listing> {
+export async function readLists({
+  read: readOne,
+  capabilities,
+  timeoutMs,
+  waitedMs,
+}: ReadListsOptions): Promise<Listing> {
+  const read: ReadAll = (method, key, ms) => readAll({ read: readOne, method, key, timeoutMs: ms, waitedMs });
   const extrasMs = Math.min(EXTRAS_MS, timeoutMs);
   const extra = (capability: string, method: string, key: string): Promise<JsonObject[]> =>
     capabilities[capability]
-      ? readAll(read, method, key, extrasMs).then(
+      ? read(method, key, extrasMs).then(
           ({ items }) => items.filter((item) => isJsonObject(item) && !findJsonFault(item)) as JsonObject[],
           () => [],
         )
@@ -37,16 +47,22 @@ export async function readLists(
   return { ...tools, resources, resourceTemplates, prompts };
 }
 
+type ReadAll = (method: string, key: string, timeoutMs: number) => ReturnType<typeof readAll>;
+
 async function readTools(
-  read: ReadPage,
+  read: ReadAll,
   declared: boolean,
   timeoutMs: number,
-): Promise<Pick<Listing, "tools" | "rejected">> {
+): Promise<Pick<Listing, "tools" | "rejected" | "repaired">> {
   try {
-    const { items, cut } = await readAll(read, "tools/list", "tools", declared ? timeoutMs : EXTRAS_MS);
-    const { tools, rejected } = checkTools(items);
+    const { items, cut } = await read(
+      "tools/list",
+      "tools",
+      declared ? timeoutMs : Math.min(EXTRAS_MS, timeoutMs),
+    );
+    const { tools, rejected, repaired } = checkTools(items);
     if (cut) rejected.push({ name: "(more)", reason: `the server's list is longer than ${cut}` });
-    return { tools, rejected };
+    return { tools, rejected, ...(repaired.length > 0 && { repaired }) };
   } catch (thrown) {
     // Some servers have tools and do not declare them; one that declares them must have them.
     if (!declared && wasAnswered(thrown)) return { tools: [], rejected: [] };
@@ -55,18 +71,23 @@ async function readTools(
 }
 
 /** Reads the pages of a list until the last one, a repeated cursor, or the limit. */
-async function readAll(
-  read: ReadPage,
-  method: string,
-  key: string,
-  timeoutMs: number,
-): Promise<{ items: unknown[]; cut?: string }> {
-  const deadline = performance.now() + timeoutMs;
+async function readAll({
+  read,
+  method,
+  key,
+  timeoutMs,
+  waitedMs,
+}: Pick<ReadListsOptions, "read" | "timeoutMs" | "waitedMs"> & {
+  readonly method: string;
+  readonly key: string;
+}): Promise<{ items: unknown[]; cut?: string }> {
+  const elapsed = (): number => performance.now() - waitedMs();
+  const deadline = elapsed() + timeoutMs;
   const seen = new Set<string>();
   const items: unknown[] = [];
   let params: JsonObject = {};
   for (let page = 0; page < MAX_PAGES; page++) {
-    const result = await read(method, params, Math.max(1, deadline - performance.now()));
+    const result = await read(method, params, Math.max(1, deadline - elapsed()));
     const found = result[key];
     if (Array.isArray(found)) for (const item of found) items.push(item);
     const cursor = result["nextCursor"];
@@ -79,14 +100,21 @@ async function readAll(
 }
 
 /** Checks tools one by one: a bad one is rejected by name, and does not cost the others. */
-function checkTools(items: readonly unknown[]): { tools: ToolDefinition[]; rejected: RejectedTool[] } {
+function checkTools(items: readonly unknown[]): {
+  tools: ToolDefinition[];
+  rejected: RejectedTool[];
+  repaired: ToolDefinition[];
+} {
   const tools: ToolDefinition[] = [];
   const rejected: RejectedTool[] = [];
+  const repaired: ToolDefinition[] = [];
   const known = new Map<unknown, string>();
   for (const item of items) {
     const fault = findToolFault(item);
     if (fault !== undefined) {
       rejected.push({ name: getName(item), reason: fault });
+      const tool = isJsonObject(item) ? { ...item, inputSchema: { type: "object" } } : undefined;
+      if (tool && findToolFault(tool) === undefined) repaired.push(cleanTool(tool));
       continue;
     }
     const tool = cleanTool(item as JsonObject);
@@ -96,7 +124,7 @@ function checkTools(items: readonly unknown[]): { tools: ToolDefinition[]; rejec
     known.set(tool.name, json);
     tools.push(tool);
   }
-  return { tools, rejected };
+  return { tools, rejected, repaired };
 }
 
 function findToolFault(item: unknown): string | undefined {

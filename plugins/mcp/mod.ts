@@ -11,29 +11,38 @@ import {
   UPSTREAM_STALLED,
   type UpstreamDriver,
 } from "../../core/services/servers.ts";
-import type { HttpConnection, StdioConnection } from "../../core/services/sources.ts";
+import type { HttpConnection, ServerConfig, StdioConnection } from "../../core/services/sources.ts";
 import { stateFolder } from "../lib/folders.ts";
 import { SSRF_BLOCKED } from "../lib/http/errors.ts";
 import type { OAuthSettings } from "./oauth/session.ts";
+import type { ConnectMcpOptions } from "./session.ts";
+
+type ConnectionLimits = Pick<ConnectMcpOptions, "name" | "startTimeoutMs" | "listTimeoutMs">;
 
 /** Starts a process and speaks over its standard input and output. */
 const stdio: UpstreamDriver = {
-  async connect({ name, startTimeoutMs, connection }, options) {
+  async connect(config, options) {
     const { connectStdio } = await import("./stdio/connect.ts");
-    return connectStdio(connection as StdioConnection, { name, startTimeoutMs, ...options });
+    return connectStdio(config.connection as StdioConnection, { ...toLimits(config), ...options });
   },
   load: () => Promise.all([import("./stdio/connect.ts"), import("@modelcontextprotocol/client")]),
 };
 
 /** Speaks streamable HTTP, or HTTP with server-sent events. */
 const http: UpstreamDriver = {
-  async connect({ name, startTimeoutMs, connection }, options) {
+  async connect(config, options) {
     const { connectHttp } = await import("./http/connect.ts");
-    const own = connection as HttpConnection;
+    const own = config.connection as HttpConnection;
     const oauth = oauthSettings(own);
-    return connectHttp(own, { name, startTimeoutMs, ...options, stateFolder: stateFolder(), oauth });
+    return connectHttp(own, { ...toLimits(config), ...options, stateFolder: stateFolder(), oauth });
   },
 };
+
+/** Reads the time limits of a definition. Both of its limits hold for the lists, which are read at the start. */
+function toLimits({ name, startTimeoutMs, callTimeoutMs }: ServerConfig): ConnectionLimits {
+  const limits = [startTimeoutMs, callTimeoutMs].filter((ms) => ms !== undefined);
+  return { name, startTimeoutMs, listTimeoutMs: limits.length > 0 ? Math.min(...limits) : undefined };
+}
 
 /** Registers the upstream drivers `stdio`, `http` and `sse`. The MCP client is loaded with the first connection. */
 export const mcp: PluginFactory<"mcp"> = definePlugin({

@@ -2,7 +2,7 @@ import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { LONGEST_TIMER_MS } from "../../core/hooks.ts";
 import { type GatewayError, isJsonObject, type JsonObject, type Progress } from "../../core/mod.ts";
 import type { Client } from "../../core/services/clients.ts";
-import type { UpstreamCallOptions } from "../../core/services/servers.ts";
+import type { RequestTurns, UpstreamCallOptions } from "../../core/services/servers.ts";
 import {
   connectionEnded,
   type RpcErrorObject,
@@ -21,6 +21,8 @@ export interface RequestsOptions {
   readonly envelope: Readonly<JsonObject> | undefined;
   /** Explains an error that only the transport knows. */
   readonly explain?: ((thrown: unknown) => GatewayError | undefined) | undefined;
+  /** Rate limit of the transport. */
+  readonly turns?: RequestTurns | undefined;
 }
 
 /** One request to the server. */
@@ -178,8 +180,17 @@ class McpRequest implements OpenRequest {
     this.#reject = reject;
     this.options.cancellation?.onCancel(() => this.#cancel());
     if (timeoutMs >= LONGEST_TIMER_MS) return;
-    const error = (): GatewayError => requestTimeout(connection.name, limitMs);
-    this.#timer = setTimeout(() => this.#giveUp(error(), "It took too long."), Math.ceil(timeoutMs));
+    this.#startTimer(Math.ceil(timeoutMs), limitMs, connection.turns?.waitedMs ?? 0);
+  }
+
+  /** A request that waited for its turn gets that time on top. */
+  #startTimer(ms: number, limitMs: number, waitedMs: number): void {
+    const { name, turns } = this.#connection;
+    this.#timer = setTimeout(() => {
+      const moreMs = Math.ceil((turns?.waitedMs ?? 0) - waitedMs);
+      if (moreMs > 0) this.#startTimer(moreMs, limitMs, turns?.waitedMs ?? 0);
+      else this.#giveUp(requestTimeout(name, limitMs), "It took too long.");
+    }, ms);
   }
 
   get client(): Client | undefined {

@@ -2,8 +2,10 @@ import type { MessageExtraInfo, RequestId, Transport } from "@modelcontextprotoc
 import { followSignal, type GatewayError, type JsonObject, type ToolResult } from "../../core/mod.ts";
 import type {
   Listing,
+  RequestTurns,
   Upstream,
   UpstreamEvents,
+  UpstreamListOptions,
   UpstreamRequestOptions,
 } from "../../core/services/servers.ts";
 import { findJsonFault } from "../lib/json.ts";
@@ -38,6 +40,12 @@ export interface ConnectMcpOptions {
   readonly name: string;
   /** The handshake must be over after this long; 10,000 by default. */
   readonly startTimeoutMs?: number | undefined;
+  /** The limit that a timeout of the handshake names; `startTimeoutMs` by default. */
+  readonly startLimitMs?: number | undefined;
+  /** The lists must be read after this long; 30,000 by default. */
+  readonly listTimeoutMs?: number | undefined;
+  /** Rate limit of the connection. Waiting for a turn counts in no time limit. */
+  readonly turns?: RequestTurns | undefined;
   readonly events?: UpstreamEvents | undefined;
   /** The capabilities of clients that a server of the legacy protocol is told of; none by default. */
   readonly capabilities?: Readonly<JsonObject> | undefined;
@@ -91,7 +99,7 @@ export async function connectMcp(
   const isModern = prior.protocol === "modern";
   const serverCapabilities = (client.getServerCapabilities() ?? {}) as Capabilities;
   const envelope = isModern ? toEnvelope(client, options.capabilities) : undefined;
-  const requests = createRequests({ name, transport, envelope, explain });
+  const requests = createRequests({ name, transport, envelope, explain, turns: options.turns });
   const receiveFromServer = receiveServerRequests({
     name,
     capabilities: isModern ? {} : (options.capabilities ?? {}),
@@ -159,15 +167,20 @@ export async function connectMcp(
 
   async function list({
     signal,
-    timeoutMs = LIST_MS,
-  }: Parameters<Upstream["list"]>[0] = {}): Promise<Listing> {
+    timeoutMs = options.listTimeoutMs ?? LIST_MS,
+    turns,
+  }: UpstreamListOptions = {}): Promise<Listing> {
     const { cancellation, stop } = followSignal(signal);
     try {
-      return await readLists(
-        (method, params, ms) => ask(method, params, ms, { options: { cancellation }, limitMs: timeoutMs }),
-        serverCapabilities,
+      return await readLists({
+        async read(method, params, ms) {
+          await turns?.take();
+          return ask(method, params, ms, { options: { cancellation }, limitMs: timeoutMs });
+        },
+        capabilities: serverCapabilities,
         timeoutMs,
-      );
+        waitedMs: () => (turns ?? options.turns)?.waitedMs ?? 0,
+      });
     } finally {
       stop();
     }

@@ -22,13 +22,15 @@ export async function searchRegistries(
     search: (text, given) => client.search(text, { ...given, useCache }),
   };
   const local = useCache ? await findLocal(createMirror({ client, shared }), query, options) : undefined;
-  const { hits, troubles } = local ?? (await findRemote(remote, query, options));
-  return { entries: hits.map(({ entry }) => entry), troubles };
+  const { hits, troubles, leftOut } = local ?? (await findRemote(remote, query, options));
+  return { entries: hits.map(({ entry }) => entry), troubles, leftOut };
 }
 
 /** Result of a search for servers. */
 export interface FoundServers {
   readonly hits: readonly RegistryHit[];
+  /** Number of further hits that the limit left out. */
+  readonly leftOut: number;
   /** Whether the copy on this machine was searched, or the registries themselves. */
   readonly source: "mirror" | "registry";
   /** Size of the copy, and the time it was made. */
@@ -48,6 +50,8 @@ export interface FindOptions {
 /** Most words that are asked for; each is a request. */
 const MOST_WORDS = 4;
 const LEAST_RELEVANCE = 0.01;
+/** Most hits that are counted. */
+const MOST_HITS = 1_000;
 
 /** Searches the copy on this machine; undefined if there is none. */
 export async function findLocal(
@@ -58,8 +62,9 @@ export async function findLocal(
   const content = await mirror.read();
   if (!content) return undefined;
   const { entries, syncedAt } = content;
-  const hits = await createRegistryIndex(entries, await ranker()).rank(query, limit);
-  return { hits, source: "mirror", known: { servers: entries.length, syncedAt }, troubles: [] };
+  const all = await createRegistryIndex(entries, await ranker()).rank(query, MOST_HITS);
+  const known = { servers: entries.length, syncedAt };
+  return { ...cut(all, limit), source: "mirror", known, troubles: [] };
 }
 
 /**
@@ -78,11 +83,15 @@ export async function findRemote(
   const all = new Map<string, RegistryEntry>();
   for (const { entries } of results)
     for (const entry of entries) if (!all.has(entry.name)) all.set(entry.name, entry);
-  const ranked = await createRegistryIndex([...all.values()], await ranker()).rank(query, limit);
+  const ranked = await createRegistryIndex([...all.values()], await ranker()).rank(query, MOST_HITS);
   const names = new Set(ranked.map(({ entry }) => entry.name));
   // A name that contains the query is a hit, whatever its rank.
   const literal = (whole?.entries ?? []).filter(({ name }) => !names.has(name));
   const hits = [...ranked, ...literal.map((entry) => ({ entry, relevance: LEAST_RELEVANCE }))];
   const troubles = new Map(results.flatMap((one) => one.troubles.map((error) => [error.message, error])));
-  return { hits: hits.slice(0, limit), source: "registry", troubles: [...troubles.values()] };
+  return { ...cut(hits, limit), source: "registry", troubles: [...troubles.values()] };
+}
+
+function cut(all: readonly RegistryHit[], limit: number): Pick<FoundServers, "hits" | "leftOut"> {
+  return { hits: all.slice(0, limit), leftOut: Math.max(0, all.length - limit) };
 }

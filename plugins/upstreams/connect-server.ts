@@ -10,7 +10,8 @@ import {
   redactResult,
 } from "../lib/redact.ts";
 import { expandConnection } from "../lib/server-entry/expand.ts";
-import { thisMachine } from "../lib/server-entry/machine.ts";
+import { getVariable, thisMachine } from "../lib/server-entry/machine.ts";
+import { findSpareToken } from "../lib/server-entry/spare-token.ts";
 
 /** Options of one connection attempt. */
 export interface ConnectServerOptions extends Omit<ServerOpenOptions, "signal"> {
@@ -30,7 +31,7 @@ export interface ConnectServerOptions extends Omit<ServerOpenOptions, "signal"> 
 export async function connectServer(
   config: ServerConfig,
   gateway: Pick<Gateway, "driver" | "drivers">,
-  { headers, bearerEnv, env = "user", events, ...options }: ConnectServerOptions,
+  { headers, env = "user", events, ...options }: ConnectServerOptions,
 ): Promise<Upstream> {
   const { type, driver: own } = config.connection;
   const driver =
@@ -43,29 +44,27 @@ export async function connectServer(
     );
   }
   const machine = env === "none" ? { ...thisMachine(), env: {} } : thisMachine();
-  const expanded = await expandConnection(setBearer(config, bearerEnv, headers), machine);
+  const expanded = await expandConnection(replaceHeaders(config, headers), machine);
   const connection = addHeaders(expanded, headers);
-  return redactFailures(connection, events, (redacted) =>
-    driver.connect({ ...config, connection }, { ...options, events: redacted }),
+  const variable = headers === undefined ? findSpareToken(config, machine) : undefined;
+  const spareToken = variable === undefined ? undefined : getVariable(machine, variable);
+  const secrets = [...findConnectionSecrets(connection), ...(spareToken === undefined ? [] : [spareToken])];
+  return redactFailures(secrets, events, (redacted) =>
+    driver.connect({ ...config, connection }, { ...options, spareToken, events: redacted }),
   );
 }
 
-/** Names the variable of a bearer token, unless the caller brings an authorization of its own. */
-function setBearer(
-  config: ServerConfig,
-  bearerEnv: string | undefined,
-  headers: ServerOpenOptions["headers"] = {},
-): ServerConfig {
+/** Removes the credentials of a definition that the headers of the caller replace. */
+function replaceHeaders(config: ServerConfig, headers: ServerOpenOptions["headers"] = {}): ServerConfig {
   const { connection } = config;
   if (connection.type === "stdio") return config;
   const isGiven = Object.keys(headers).some((name) => name.toLowerCase() === "authorization");
-  const { bearerEnv: own, ...rest } = connection;
-  const variable = isGiven ? undefined : (bearerEnv ?? own);
+  const { bearerEnv, ...rest } = connection;
   return {
     ...config,
     connection: {
       ...rest,
-      ...(variable !== undefined && { bearerEnv: variable }),
+      ...(bearerEnv !== undefined && !isGiven && { bearerEnv }),
       // A header that is replaced needs no variable.
       headers: Object.fromEntries(omitHeaders(headers, connection.headers)),
     },
@@ -91,11 +90,10 @@ function omitHeaders(
  * kept in the status of the server.
  */
 async function redactFailures(
-  connection: Connection,
+  secrets: readonly string[],
   events: UpstreamEvents,
   connect: (events: UpstreamEvents) => Promise<Upstream>,
 ): Promise<Upstream> {
-  const secrets = findConnectionSecrets(connection);
   const redact = createRedactor(secrets);
   const reject = (thrown: unknown): Promise<never> => Promise.reject(toRedacted(thrown, redact));
   const { onClosed } = events;

@@ -4,6 +4,7 @@ import type {
   Upstream,
   UpstreamCallOptions,
   UpstreamEvents,
+  UpstreamListOptions,
   UpstreamMethod,
   UpstreamRequestOptions,
 } from "../../core/services/servers.ts";
@@ -40,7 +41,7 @@ export interface PooledConnection {
   /** Time until the next attempt is allowed, after a failure. */
   readonly retryInMs: number;
   readonly info: Upstream["info"] | undefined;
-  list(options?: { readonly signal?: AbortSignal }): Promise<Listing>;
+  list(options?: UpstreamListOptions): Promise<Listing>;
   call(name: string, args: JsonObject, options: UpstreamCallOptions): Promise<ToolResult>;
   request(
     method: UpstreamMethod,

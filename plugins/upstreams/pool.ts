@@ -4,6 +4,7 @@ import { offerLogging } from "../../core/services/clients.ts";
 import {
   CONNECT_FAILED,
   type Held,
+  type RequestTurns,
   type ServerEvents,
   type ServerHandle,
   type ServerOpenOptions,
@@ -114,6 +115,16 @@ export function createPool(options: PoolOptions): ServerPool {
       const server = servers.get(name);
       if (server && !(await options.check(server.config))) await server.release();
     },
+    async add(config) {
+      const known = servers.get(config.name);
+      if (known && hashServer(known.config) === hashServer(config)) return known.discover();
+      if (known)
+        throw new GatewayError("CONFIG_INVALID", `There is another server "${config.name}" already.`);
+      const server = createPooledServer(config, await options.check(config), serverOptions);
+      servers.set(config.name, server);
+      await server.restore(undefined);
+      if (!server.held) await server.discover();
+    },
     async adopt(name, listing) {
       await servers.get(name)?.adopt(listing);
     },
@@ -142,8 +153,8 @@ export function createPool(options: PoolOptions): ServerPool {
   async function open(config: ServerConfig, openOptions: ServerOpenOptions = {}): Promise<ServerHandle> {
     const { signal = new AbortController().signal, ...changes } = openOptions;
     const server = findServer(config);
-    const isChanged = changes.headers !== undefined || changes.bearerEnv !== undefined;
-    if (server && !isChanged && server.connection.state === "connected") return toHandle(server.connection);
+    const isOpen = server?.connection.state === "connected";
+    if (server && isOpen && changes.headers === undefined) return toHandle(server.connection, changes.turns);
     const events: UpstreamEvents = {};
     const attempt = { ...changes, events, prior: undefined, signal, capabilities: {} };
     const upstream = await options.connect(config, attempt);
@@ -199,11 +210,15 @@ function clientCapabilities({ services }: Gateway): JsonObject {
 }
 
 /** A handle on the pooled connection, which outlives it. */
-function toHandle(connection: PooledConnection): ServerHandle {
+function toHandle(connection: PooledConnection, turns: RequestTurns | undefined): ServerHandle {
   return {
     info: connection.info ?? {},
-    list: (options) => connection.list(options),
-    call: (name, args, options = {}) => connection.call(name, args, options),
+    isShared: true,
+    list: (options) => connection.list({ ...options, turns }),
+    async call(name, args, options = {}) {
+      await turns?.take();
+      return connection.call(name, args, options);
+    },
     close: async () => {},
   };
 }

@@ -10,6 +10,7 @@ import { readFileState, replaceFile, resolveLink } from "../../lib/files.ts";
 import { getOwnConfigFile, thisMachine } from "../../lib/server-entry/machine.ts";
 import { normalizeEntry } from "../../lib/server-entry/normalize.ts";
 import { summarizeDefinition } from "../../lib/terminal/definition.ts";
+import { addApproved } from "../register-server.ts";
 import { promote, withdraw } from "./promote.ts";
 import {
   CAPABILITIES,
@@ -58,6 +59,8 @@ export function createCapabilityApprovals(gateway: Gateway, parts: ApprovalParts
       register: (name, definition, only) =>
         addToConfig(config, name, only ? { ...definition, tools: { include: only } } : definition),
     });
+    // A gateway that runs gets the server at once. Not awaited: a server may take long to start.
+    if (!gateway.services.servers?.status(server)) void addApproved(gateway, server).catch(() => {});
     const { configFile } = gateway;
     return {
       ...summarizeDefinition(introspectedConfig(server, entry)),

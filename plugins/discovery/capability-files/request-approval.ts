@@ -16,7 +16,7 @@ import { removeWritten, serverFolder, writeCapabilities } from "./write-capabili
 /** Stores of approvals and records. */
 export interface ApprovalParts {
   readonly store: StateStore;
-  readonly approvals: Pick<Approvals, "request" | "approve" | "revoke">;
+  readonly approvals: Pick<Approvals, "status" | "request" | "approve" | "revoke">;
 }
 
 /** A server that was introspected. */
@@ -52,7 +52,16 @@ export function approvedFolder(pending: string): string {
 export async function requestApproval(
   { store, approvals }: ApprovalParts,
   { server, entry, tools, summary }: Introspected,
-  { folder, emitter }: { readonly folder: string; readonly emitter: TypeEmitter },
+  {
+    folder,
+    emitter,
+    isPart = false,
+  }: {
+    readonly folder: string;
+    readonly emitter: TypeEmitter;
+    /** Whether the server may have other tools, so that those that wait already keep waiting. */
+    readonly isPart?: boolean;
+  },
 ): Promise<Requested> {
   const before = await readCapabilityRecord(store, server);
   const hashes = new Map(tools.map(({ tool }) => [tool.name, hashTool(tool)]));
@@ -61,15 +70,20 @@ export async function requestApproval(
     capabilitiesHash(entry, []) === capabilitiesHash(before.approved.entry, []);
   const known = new Map(isSameServer ? before?.approved?.tools.map(({ name, hash }) => [name, hash]) : []);
   const asked = tools.filter(({ tool }) => known.get(tool.name) !== hashes.get(tool.name));
+  const names = new Set(tools.map(({ tool }) => tool.name));
+  const others =
+    isPart && before?.pending?.folder === folder
+      ? before.pending.tools.filter(({ name }) => !names.has(name))
+      : [];
   const written = await writeCapabilities({
     folder,
     server,
     emitter,
     manifests: asked.map(({ manifest }) => manifest),
     // Approved tools keep their file names.
-    names: tools.map(({ tool }) => tool.name),
+    names: [...names, ...others.map(({ name }) => name)],
   });
-  const waiting = asked.map(({ tool, manifest }, index): PendingTool => {
+  const added = asked.map(({ tool, manifest }, index): PendingTool => {
     const { file = "", sha256 = "" } = written[index] ?? {};
     const { name, description = "" } = tool;
     const categories = [...manifest.categories];
@@ -82,6 +96,7 @@ export async function requestApproval(
       categories,
     };
   });
+  const waiting = [...others, ...added];
   const kept = new Set(waiting.map(({ file }) => file));
   const stale = before?.pending?.tools.filter(
     ({ file }) => before.pending?.folder !== folder || !kept.has(file),
@@ -94,7 +109,7 @@ export async function requestApproval(
   if (waiting.length > 0) {
     await approvals.request(CAPABILITIES, server, capabilitiesHash(entry, waiting), summary);
   }
-  return { folder: serverFolder(folder, server), waiting, unchanged: tools.length - waiting.length };
+  return { folder: serverFolder(folder, server), waiting, unchanged: tools.length - added.length };
 }
 
 const LONGEST = 200;

@@ -13,6 +13,7 @@ export const discover: Command = defineCommand({
   args: {
     query: { type: "positional", required: true, description: "What is to be done" },
     elsewhere: { type: "boolean", description: "Search the registries, whatever your own servers can do" },
+    all: { type: "boolean", description: "Take all matches of the registries, and not only the best 20" },
     fresh: { type: "boolean", description: "Ask servers again, and use no cached tools" },
     json: { type: "boolean", description: "Print JSON" },
     ...configArgs,
@@ -27,6 +28,7 @@ export const discover: Command = defineCommand({
           const options: DiscoveryOptions = {
             useCache: true,
             refreshCache: given.fresh === true,
+            allMatches: given.all === true,
             signal,
             onServer: ({ done, total, config }) => bar.show(done, total, config.name),
           };

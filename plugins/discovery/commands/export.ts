@@ -2,6 +2,8 @@ import { join, relative, resolve } from "node:path";
 import { type Gateway, GatewayError, type Tool } from "../../../core/mod.ts";
 import { type Command, configArgs, defineCommand } from "../../../core/services/command.ts";
 import type { CapabilityManifest, TypeEmitter } from "../../../core/services/emitter.ts";
+import { toServerKey } from "../../../core/services/sources.ts";
+import { hashServer } from "../../lib/hash.ts";
 import {
   askServers,
   checkServer,
@@ -11,7 +13,8 @@ import {
   unknownServers,
 } from "../../lib/servers.ts";
 import { formatCount, output, toTerminalLine, usageError } from "../../lib/terminal/output.ts";
-import { PENDING_FOLDER } from "../capability-files/request-approval.ts";
+import { CAPABILITIES, capabilitiesHash, readCapabilityRecord } from "../capability-files/record.ts";
+import { approvedFolder, PENDING_FOLDER } from "../capability-files/request-approval.ts";
 import { serverFolder, writeCapabilities } from "../capability-files/write-capabilities.ts";
 import { introspectOutput } from "../introspect-output.ts";
 import { exportedOwnTool, exportedTool } from "../manifest.ts";
@@ -26,7 +29,8 @@ export const exportArgs = {
   },
   out: {
     type: "string",
-    description: "The folder; capabilities/servers/pending by default",
+    description:
+      "The folder; by default capabilities/servers/pending, and for an approved server capabilities/servers/approved",
     valueHint: "DIR",
   },
   outputs: {
@@ -82,10 +86,13 @@ export const exportCommand: Command = defineCommand({
           const trouble = findServerError(gateway, server);
           if (trouble && named.length > 0) throw trouble;
           const manifests = trouble ? [] : await collectManifests(gateway, server, given.outputs === true);
-          const written = await writeCapabilities({ folder, server, manifests, emitter });
+          // A folder that the user names is meant for everything.
+          const place =
+            (given.out === undefined ? await findApprovedFolder(gateway, server) : undefined) ?? folder;
+          const written = await writeCapabilities({ folder: place, server, manifests, emitter });
           rows.push({
             server,
-            folder: serverFolder(folder, server),
+            folder: serverFolder(place, server),
             files: written.map(({ file }) => file),
             ...(trouble && { reason: trouble.message }),
           });
@@ -97,6 +104,21 @@ export const exportCommand: Command = defineCommand({
   },
 });
 
+/** Returns the folder of an approved server's files; undefined if the server was never approved. */
+async function findApprovedFolder({ services }: Gateway, server: string): Promise<string | undefined> {
+  const { state, approvals } = services;
+  const config = services.servers?.status(server)?.config;
+  if (!state || !approvals || !config) return undefined;
+  const approved = (await readCapabilityRecord(state, server))?.approved;
+  if (approved && approved.config === config.origin.file) {
+    const hash = capabilitiesHash(approved.entry, approved.tools);
+    return (await approvals.status(CAPABILITIES, server, hash)) === "approved" ? approved.folder : undefined;
+  }
+  if (config.origin.scope !== "project") return undefined;
+  const status = await approvals.status("server", toServerKey(config), hashServer(config));
+  return status === "approved" ? approvedFolder(resolve(PENDING_FOLDER)) : undefined;
+}
+
 async function collectManifests(
   gateway: Gateway,
   server: string,
@@ -104,9 +126,14 @@ async function collectManifests(
 ): Promise<readonly CapabilityManifest[]> {
   const config = gateway.services.servers?.status(server)?.config;
   const manifests: CapabilityManifest[] = [];
-  for (const tool of gateway.catalog.tools(server).filter(({ enabled }) => enabled)) {
+  const all = gateway.catalog.tools(server);
+  const known = {
+    servers: listServerRows(gateway).map(({ name }) => name),
+    tools: all.map(({ name }) => name),
+  };
+  for (const tool of all.filter(({ enabled }) => enabled)) {
     const whole = outputs ? await withOutput(gateway, tool) : tool;
-    manifests.push(config ? exportedTool(whole, config) : exportedOwnTool(whole));
+    manifests.push(config ? exportedTool(whole, config, known) : exportedOwnTool(whole, known));
   }
   return manifests;
 }

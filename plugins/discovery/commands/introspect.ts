@@ -20,16 +20,15 @@ import {
 } from "../../lib/terminal/output.ts";
 import { introspectedConfig } from "../capability-files/capability-approvals.ts";
 import {
-  type ApprovalParts,
   type CapabilityRecord,
   type Requested,
   readCapabilityRecord,
   requestApproval,
-  requireStore,
 } from "../capability-files/mod.ts";
 import { createOutputIntrospection } from "../introspect-output.ts";
 import { exportedTool } from "../manifest.ts";
 import { type DiscoveredTool, serverDiscovery } from "../mod.ts";
+import { approvalParts } from "../register-server.ts";
 import { findCallable } from "./callable-tools.ts";
 import { exportArgs, resolveTarget } from "./export.ts";
 import { type IntrospectTarget, parseTarget } from "./introspect-target.ts";
@@ -72,6 +71,7 @@ export const introspect: Command = defineCommand({
         const named = parseRepeated(typed, "call");
         const outputs = given.outputs === true || named.length > 0;
         const tools = await discover(gateway, context, given, { name, entry: meant.entry }, outputs && named);
+        const known = { servers: [name], tools: tools.map(({ tool }) => tool.name) };
         const requested = await requestApproval(
           parts,
           {
@@ -80,7 +80,7 @@ export const introspect: Command = defineCommand({
             tools: tools.map(({ tool, outputSchema }) => ({
               tool,
               // An introspected output schema is written, but is not part of the approval.
-              manifest: exportedTool(outputSchema ? { ...tool, outputSchema } : tool, server),
+              manifest: exportedTool(outputSchema ? { ...tool, outputSchema } : tool, server, known),
             })),
             summary: `The server ${name} with ${formatCount(tools.length, "tool")}`,
           },
@@ -94,18 +94,6 @@ export const introspect: Command = defineCommand({
     );
   },
 });
-
-/** Returns the services that approving capabilities needs. */
-function approvalParts({ services }: Gateway): ApprovalParts {
-  const { approvals } = services;
-  if (!approvals) {
-    throw new GatewayError(
-      "CONFIG_INVALID",
-      'Nothing can be approved: the plugin "approvals" is missing. Add it to the plugins of the config.',
-    );
-  }
-  return { store: requireStore(services), approvals };
-}
 
 function toTarget({ server, pending, approved }: CapabilityRecord): IntrospectTarget {
   return { name: server, entry: pending?.entry ?? approved?.entry ?? {} };

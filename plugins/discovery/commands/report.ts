@@ -32,7 +32,8 @@ export function searchJson(found: CapabilitySearch): object {
       ...{ name, summary: summarize(description), inputType, domains, categories },
     })),
   }));
-  return { from: found.from, servers, failures: found.failures.map(failureJson) };
+  const { from, leftOut, failures } = found;
+  return { from, servers, ...(leftOut !== undefined && { leftOut }), failures: failures.map(failureJson) };
 }
 
 /** Formats the result of a search for the terminal. */
@@ -56,6 +57,7 @@ export function describeSearch(query: string, found: CapabilitySearch): string {
         `${toTitle(server, config?.description)}\n  - Not asked: ${toTerminalLine(error.message)}`,
     ),
     ...(trouble.length > 0 ? [trouble.join("\n")] : []),
+    ...(found.leftOut ? [`${formatCount(found.leftOut, "more server")} left out; take all with --all`] : []),
     ...(from === "registry"
       ? ["Look at one: toolpipe registry show NAME. Add it: toolpipe registry add NAME"]
       : []),

@@ -1,5 +1,5 @@
 import { GatewayError, isJsonObject } from "../../../core/mod.ts";
-import { NEEDS_AUTH, UPSTREAM_PROTOCOL } from "../../../core/services/servers.ts";
+import { NEEDS_AUTH, type RequestTurns, UPSTREAM_PROTOCOL } from "../../../core/services/servers.ts";
 import type { HttpConnection } from "../../../core/services/sources.ts";
 import { createHttp, type Fetch } from "../../lib/http/client.ts";
 import { needsLogin, tooLarge, toStatusError, unexpectedStatus } from "../../lib/http/errors.ts";
@@ -51,13 +51,14 @@ export async function connectHttp(
   connection: HttpConnection,
   options: ConnectHttpOptions,
 ): Promise<HttpUpstream> {
-  const { name, prior, events, signal, maxBytes = 10_000_000, deadlineMs = 600_000 } = options;
+  const { name, prior, events, signal, turns, maxBytes = 10_000_000, deadlineMs = 600_000 } = options;
   const url = parseUrl(connection.url, name);
   const authorization = chooseAuthorization(connection, options);
   const { SdkHttpError, SSEClientTransport, StreamableHTTPClientTransport } = await import(
     "@modelcontextprotocol/client"
   );
-  const startBy = performance.now() + (options.startTimeoutMs ?? START_MS);
+  const elapsed = (): number => performance.now() - (turns?.waitedMs ?? 0);
+  const startBy = elapsed() + (options.startTimeoutMs ?? START_MS);
   const first = isJsonObject(prior) && prior["transport"] === "sse" ? "sse" : connection.type;
   /** The status of the first accepted message, or else of the last refused one. */
   let answer = 0;
@@ -81,7 +82,10 @@ export async function connectHttp(
       prior,
       signal,
       capabilities: options.capabilities,
-      startTimeoutMs: Math.max(1, startBy - performance.now()),
+      startTimeoutMs: Math.max(1, startBy - elapsed()),
+      startLimitMs: options.startTimeoutMs ?? START_MS,
+      listTimeoutMs: options.listTimeoutMs,
+      turns,
       opening: type === "http" ? "discover" : "initialize",
       explain: (thrown) => (GatewayError.is(thrown) ? undefined : explain(thrown)),
       createHeaders: paramHeaders.createHeaders,
@@ -97,6 +101,7 @@ export async function connectHttp(
     const fetch = createServerFetch({
       name,
       authorization,
+      turns,
       fetch: createHttp({
         headers: connection.headers,
         maxBytes,
@@ -188,6 +193,7 @@ interface ServerFetchOptions {
   readonly name: string;
   readonly fetch: Fetch;
   readonly authorization: Authorization;
+  readonly turns: RequestTurns | undefined;
   /** Called with the status of every answer to a message. An error that it throws replaces the answer. */
   readonly onAnswer: (status: number) => void;
   /** Called when the server no longer knows the session. Returns the error to fail with. */
@@ -198,7 +204,13 @@ interface ServerFetchOptions {
 
 /** Makes the `fetch` for the messages to a server: it authorizes requests, and turns a status into an error of ours. */
 function createServerFetch(options: ServerFetchOptions): Fetch {
-  const { name, fetch, authorization, onAnswer, onSessionLost, onError } = options;
+  const { name, authorization, turns, onAnswer, onSessionLost, onError } = options;
+  const fetch: Fetch = turns
+    ? async (url, init) => {
+        await turns.take();
+        return options.fetch(url, init);
+      }
+    : options.fetch;
   return async (url, init = {}) => {
     try {
       const response = await sendAuthorized(url, init);

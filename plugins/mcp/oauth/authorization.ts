@@ -16,6 +16,8 @@ export interface AuthorizationOptions {
   /** The user whose login is used; `local` by default. */
   readonly person?: string | undefined;
   readonly oauth?: OAuthSettings | undefined;
+  /** Token for a server that asks for one, if the connection has no credential and there is no login. */
+  readonly spareToken?: string | undefined;
   /** The environment with the variable that holds a bearer token; our own by default. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
 }
@@ -38,15 +40,40 @@ export function chooseAuthorization(
   const url = new URL(connection.url);
   const hasOwn = Object.keys(headers).some((header) => header.toLowerCase() === "authorization");
   if (hasOwn || url.username !== "") return createFixed(name, undefined);
-  if (stateFolder === undefined) return createNone(name);
-  const key = { url: url.href, person };
-  return createOauthSession({
-    name,
-    key,
-    store: createTokenStore(stateFolder),
-    settings: oauth,
-    fetch: createOauthFetch(url),
-  });
+  return addSpareToken(name, createLogin(), options.spareToken);
+
+  function createLogin(): Authorization {
+    if (stateFolder === undefined) return createNone(name);
+    return createOauthSession({
+      name,
+      key: { url: url.href, person },
+      store: createTokenStore(stateFolder),
+      settings: oauth,
+      fetch: createOauthFetch(url),
+    });
+  }
+}
+
+/** Sends a token once the server has refused the login, or has asked for one that is not there. */
+function addSpareToken(name: string, login: Authorization, token: string | undefined): Authorization {
+  if (token === undefined) return login;
+  const spare = createFixed(name, `Bearer ${token}`);
+  let isRefused = false;
+  return {
+    ...login,
+    header: () => (isRefused ? spare.header() : login.header()),
+    async refused(value) {
+      const own = `Bearer ${token}`;
+      if (value === own) return spare.refused(value);
+      try {
+        return await login.refused(value);
+      } catch (thrown) {
+        if (!GatewayError.is(thrown) || thrown.code !== NEEDS_AUTH.code) throw thrown;
+        isRefused = true;
+        return own;
+      }
+    },
+  };
 }
 
 /** Creates the authorization by a configured token; if it is refused, only the user can change it. */

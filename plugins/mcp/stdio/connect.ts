@@ -1,5 +1,6 @@
 import process from "node:process";
 import { GatewayError } from "../../../core/mod.ts";
+import type { RequestTurns } from "../../../core/services/servers.ts";
 import type { StdioConnection } from "../../../core/services/sources.ts";
 import type { LineLimits } from "../../lib/lines.ts";
 import { type ConnectMcpOptions, connectMcp, type McpUpstream } from "../session.ts";
@@ -32,6 +33,7 @@ export async function connectStdio(
   let transport: StdioTransport | undefined;
   const newTransport = (): StdioTransport => {
     transport = createStdioTransport({ command, args, env, cwd, writeDeadlineMs }, limits);
+    if (options.turns) limitRate(transport, options.turns);
     return transport;
   };
   const upstream = await connectMcp(newTransport, rest).catch((thrown) => {
@@ -45,6 +47,15 @@ export async function connectStdio(
       counters: { ...(transport as StdioTransport).counters },
       stderr: transport?.stderr ?? "",
     }),
+  };
+}
+
+/** Lets each request wait for its turn. */
+function limitRate(transport: StdioTransport, turns: RequestTurns): void {
+  const send = transport.send.bind(transport);
+  transport.send = async (message, options) => {
+    if ("method" in message && "id" in message) await turns.take();
+    return send(message, options);
   };
 }
 

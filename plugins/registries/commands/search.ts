@@ -40,7 +40,7 @@ export const command: Command = defineCommand({
   },
 });
 
-function toJson({ hits, source, known, troubles }: FoundServers): object {
+function toJson({ hits, leftOut, source, known, troubles }: FoundServers): object {
   return {
     results: hits.map(({ entry, relevance }) => ({
       name: entry.name,
@@ -53,6 +53,7 @@ function toJson({ hits, source, known, troubles }: FoundServers): object {
       ways: listUses(entry.server),
       registry: formatRegistry(entry.registry),
     })),
+    leftOut,
     source,
     ...(known?.syncedAt !== undefined && { syncedAt: new Date(known.syncedAt).toISOString() }),
     ...(troubles.length > 0 && { troubles: troubles.map(({ message }) => message) }),
@@ -75,8 +76,9 @@ function describe(query: string, { hits, known }: FoundServers): string {
   return `Search results for "${query}" (${hits.length} found${of}):\n\n${blocks.join("\n\n")}\n`;
 }
 
-function notes({ source, known, troubles }: FoundServers): string {
+function notes({ hits, leftOut, source, known, troubles }: FoundServers): string {
   const lines = troubles.map(({ message }) => `! ${message}`);
+  if (leftOut > 0) lines.push(`${formatCount(leftOut, "more server")}: --limit ${hits.length + leftOut}`);
   if (source === "registry")
     lines.push(
       'Registries find little more than names. "toolpipe registry sync" makes a copy that finds more.',

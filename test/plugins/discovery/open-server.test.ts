@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { ServerConfig } from "../../../core/services/sources.ts";
 import type { DiscoveryOptions } from "../../../plugins/discovery/mod.ts";
-import { findSpareToken } from "../../../plugins/discovery/open-server.ts";
+import { findSpareToken } from "../../../plugins/lib/server-entry/spare-token.ts";
 import { closeServers } from "../../fixtures/http-servers.ts";
 import { catchFailure } from "../../support/failure.ts";
 import { createMachine, gatedServer, pooled, remote } from "./_fixtures.ts";

@@ -88,6 +88,7 @@ describe("options", () => {
       refreshCache: false,
       registerInMarketplace: false,
       exportToRtfs: false,
+      allMatches: false,
       retryPolicy: {
         maxRetries: 3,
         initialDelayMs: 1_000,

@@ -15,7 +15,7 @@ describe("warm", () => {
     });
     const cold = await runMain(["warm"]);
     expect(cold.stdout).toMatch(/^✓ one: [1-9]\d* tools$/m);
-    expect(cold.stdout).toMatch(/^✓ two: 99 tools$/m);
+    expect(cold.stdout).toMatch(/^✓ two: 100 tools$/m);
     expect(cold.stdout).toMatch(/^Warmed: 2 successful, 0 failed, \d+ tools cached in \d+\.\d s$/m);
     expect({ code: cold.code, stderr: cold.stderr }).toEqual({ code: 0, stderr: "" });
     const warm = await runMain(["warm"]);
@@ -33,7 +33,7 @@ describe("warm", () => {
     const ok = faulty("onebadtool");
     await write(project, { "toolpipe.config.json": { mcpServers: { one: definition, two: ok, three: ok } } });
     const { code, stdout } = await runMain(["warm", "two", "three"]);
-    expect(stdout).toMatch(/^Warmed: 2 successful, 0 failed, 198 tools cached/m);
+    expect(stdout).toMatch(/^Warmed: 2 successful, 0 failed, 200 tools cached/m);
     expect(code).toBe(0);
     expect(await readFile(marks, "utf8")).toBe("");
   });
@@ -46,13 +46,13 @@ describe("warm", () => {
     expect(text.stdout).toContain(
       '✗ gone: The command "to-be-found" could not be started: it was not found.\n',
     );
-    expect(text.stdout).toMatch(/^Warmed: 1 successful, 1 failed, 99 tools cached/m);
+    expect(text.stdout).toMatch(/^Warmed: 1 successful, 1 failed, 100 tools cached/m);
     expect(text.code).toBe(3);
     const json = await runMain(["warm", "--json"]);
     expect(JSON.parse(json.stdout)).toMatchObject({
       successful: 1,
       failed: 1,
-      cachedTools: 99,
+      cachedTools: 100,
       alreadyWarm: 1,
       failures: [{ server: "gone", code: "SPAWN_FAILED" }],
     });
@@ -113,7 +113,7 @@ describe("the bar", () => {
       expect(stderr).toContain("] 0/1");
       expect(stderr).toContain("] 1/1 two");
       expect(stderr.endsWith("\r\u001b[2K")).toBe(true);
-      expect(stdout).toMatch(/^✓ two: 99 tools\nWarmed: 1 successful/);
+      expect(stdout).toMatch(/^✓ two: 100 tools\nWarmed: 1 successful/);
     } finally {
       if (before) Object.defineProperty(process.stderr, "isTTY", before);
       else Reflect.deleteProperty(process.stderr, "isTTY");
