@@ -925,6 +925,13 @@ export interface BuiltinOptions {
      * @default false
      */
     readonly allowPrivate?: boolean | undefined;
+    /** Headers for every server that is discovered, which replace those of the same name in its definition. */
+    readonly authHeaders?: { readonly [name: string]: string } | undefined;
+    /**
+     * Whether agents get the tools `ccos_introspect_remote_api` and `ccos_register_server`.
+     * @default false
+     */
+    readonly tools?: boolean | undefined;
   };
   readonly sources?: {
     /**
