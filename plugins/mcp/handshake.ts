@@ -125,9 +125,9 @@ async function open(
     /** Waiting for a turn does not count. */
     function onTime(): void {
       const moreMs = Math.ceil((turns?.waitedMs ?? 0) - waitedMs);
-      if (moreMs <= 0) return reject(connectTimeout(name, startLimitMs));
       waitedMs = turns?.waitedMs ?? 0;
-      timer = setTimeout(onTime, moreMs);
+      if (moreMs > 0) timer = setTimeout(onTime, moreMs);
+      else reject(connectTimeout(name, startLimitMs));
     }
   });
 }
