@@ -47,13 +47,13 @@ export function toReadableName(name: string, known: Iterable<string> = []): stri
 const reduceName = (name: string): string => name.replace(/[^A-Za-z0-9_-]+/g, "_").slice(0, MAX_NAME);
 
 /** Names that ids are to be told apart by. */
-export interface KnownNames {
+export interface NamesInUse {
   readonly servers?: Iterable<string> | undefined;
   readonly tools?: Iterable<string> | undefined;
 }
 
 /** Returns the id of the capability that a tool is. */
-function capabilityId(type: string, server: string, tool: string, known: KnownNames): string {
+function capabilityId(type: string, server: string, tool: string, known: NamesInUse): string {
   return `${type}.${toReadableName(server, known.servers)}.${toReadableName(tool, known.tools)}`;
 }
 
@@ -62,7 +62,7 @@ export function toManifest(
   tool: ToolDefinition | DiscoveredTool,
   config: ServerConfig,
   inferTags: InferTags,
-  known: KnownNames = {},
+  known: NamesInUse = {},
 ): NamedCapability {
   const { name, description = "", inputSchema, outputSchema } = tool;
   const { domains, categories } = "domains" in tool ? tool : inferTags(config.name, tool);
@@ -91,13 +91,13 @@ function toProvider({ connection }: ServerConfig, toolName: string): CapabilityP
 export function exportedTool(
   tool: ToolDefinition,
   config: ServerConfig,
-  known: KnownNames,
+  known: NamesInUse,
 ): CapabilityManifest {
   return toManifest(tool, config, inferTags, known);
 }
 
 /** Describes a tool without a server definition: of an API, or of the gateway itself. */
-export function exportedOwnTool(tool: Tool, known: KnownNames): CapabilityManifest {
+export function exportedOwnTool(tool: Tool, known: NamesInUse): CapabilityManifest {
   const { name, server, description = "", inputSchema, outputSchema } = tool;
   const type = tool.operation ? "openapi" : "toolpipe";
   return {
