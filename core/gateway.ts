@@ -22,6 +22,14 @@ import type { DriverKind, Drivers, ServiceName, Services, Use, UsedServices } fr
 import type { Tool } from "./tool.ts";
 import { createWiring } from "./wiring.ts";
 
+/** Options of {@link Gateway.close}. */
+export interface CloseOptions {
+  /** Time for running calls to end by themselves; 30 s by default. */
+  readonly drainMs?: number | undefined;
+  /** Whether calls that no server has been sent yet are cancelled at once, such as those that wait for it to start. */
+  readonly cancelUnsent?: boolean | undefined;
+}
+
 /** The pipeline with its catalog and plugins. */
 export interface Gateway {
   readonly catalog: Catalog;
@@ -45,7 +53,7 @@ export interface Gateway {
   /** Reports a failure outside any call to the `error` hooks. */
   report(error: GatewayError): void;
   /** Waits up to `drainMs` for running calls, cancels the rest, and closes the plugins, the last one first. */
-  close(options?: { readonly drainMs?: number }): Promise<void>;
+  close(options?: CloseOptions): Promise<void>;
 }
 
 /** The gateway of one plugin, with exactly the services that it declares. */
@@ -166,14 +174,19 @@ export async function createGateway(options: GatewayOptions = {}): Promise<Gatew
       return pipeline.run({ ...request, signal: AbortSignal.abort(error) });
     },
     report,
-    close: ({ drainMs = 30_000 } = {}) => {
+    close: (given) => {
       // During set-up, `checkOpen` stops it and closes the plugins.
-      closing ??= isOpen ? shutDown(drainMs) : Promise.resolve();
+      closing ??= isOpen ? shutDown(given) : Promise.resolve();
       return closing;
     },
   };
 
-  async function shutDown(drainMs: number): Promise<void> {
+  async function shutDown({ drainMs = 30_000, cancelUnsent = false }: CloseOptions = {}): Promise<void> {
+    for (const call of cancelUnsent ? [...pipeline.active] : []) {
+      if (call.stage === "execute" && call.isSent !== false) continue;
+      const message = "The gateway closed before the call was sent.";
+      call.cancel(new GatewayError("CLOSED", message, { data: { sent: false } }));
+    }
     const cancelRest = (): void => {
       for (const call of pipeline.active) {
         call.cancel(new GatewayError("CLOSED", "The gateway closed before the call was done."));

@@ -26,7 +26,13 @@ export {
   GatewayError,
   type GatewayErrorOptions,
 } from "./errors.ts";
-export { createGateway, type Gateway, type GatewayOptions, type PluginGateway } from "./gateway.ts";
+export {
+  type CloseOptions,
+  createGateway,
+  type Gateway,
+  type GatewayOptions,
+  type PluginGateway,
+} from "./gateway.ts";
 export type { HookLimits, HookName, Hooks, MaybePromise, Next } from "./hooks.ts";
 export { argumentLimits, checkJson, isJsonObject, type JsonLimits } from "./json.ts";
 export { findConfig, type LoadConfigOptions, type LoadedConfig, loadConfig } from "./load-config.ts";

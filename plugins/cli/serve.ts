@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { findConfig, GatewayError, type LoadedConfig } from "../../core/mod.ts";
+import { type CloseOptions, findConfig, GatewayError, type LoadedConfig } from "../../core/mod.ts";
 import { type ConfigChoice, configArgs, defineCommand } from "../../core/services/command.ts";
 import { createApprovalStore } from "../approvals/mod.ts";
 import { sleep } from "../lib/backoff.ts";
@@ -16,6 +16,8 @@ import { onIdle, releaseMemory } from "./idle.ts";
 /** Time for pending calls after the client has closed our input. */
 const CLOSED_DRAIN_MS = 10_000;
 const SIGNAL_DRAIN_MS = 30_000;
+/** Time for plugins to close after the last call. */
+const CLOSE_MS = 10_000;
 
 /** Serves the gateway, to the client that started this process or over HTTP. */
 export const command = defineCommand({
@@ -68,7 +70,7 @@ export const command = defineCommand({
       following.end();
       // A user who presses Ctrl+C does not wait for load balancers.
       if (signal === "SIGTERM") await waitForProbes(server.leave?.() ?? 0);
-      await server.close({ drainMs });
+      await endWithin(server.close({ drainMs, cancelUnsent: signal !== undefined }), drainMs + CLOSE_MS);
     });
   },
 });
@@ -76,7 +78,7 @@ export const command = defineCommand({
 interface Served extends FollowedGateway {
   /** Reports not ready; returns the milliseconds for which requests may still come. */
   leave?(): number;
-  close(options: { readonly drainMs: number }): Promise<void>;
+  close(options: CloseOptions): Promise<void>;
   /** Resolves when the client has disconnected. */
   readonly ended: Promise<void>;
 }
@@ -147,6 +149,16 @@ async function closeAtEnd(
   await close(signal === undefined ? CLOSED_DRAIN_MS : SIGNAL_DRAIN_MS, signal);
   // Handles that a plugin left open must not keep the process alive.
   process.exit(0);
+}
+
+/** Waits for the end of everything; ends the process by force if that takes too long, as a hung disk makes it. */
+async function endWithin(closing: Promise<void>, ms: number): Promise<void> {
+  const timer = setTimeout(() => {
+    process.stderr.write(`toolpipe: did not end within ${Math.round(ms / 1000)} s, so it ends by force\n`);
+    process.exit(1);
+  }, ms);
+  await closing;
+  clearTimeout(timer);
 }
 
 /** Serves on until load balancers have noticed that this gateway ends. */

@@ -1,4 +1,4 @@
-import { createGateway, type Gateway, type LoadedConfig } from "../../core/mod.ts";
+import { type CloseOptions, createGateway, type Gateway, type LoadedConfig } from "../../core/mod.ts";
 import type { Client } from "../../core/services/clients.ts";
 import { type ServePluginOptions, servePlugin } from "./client/call-client.ts";
 import type { View } from "./view.ts";
@@ -15,7 +15,7 @@ export interface Reloadable {
    */
   reload(config: LoadedConfig): Promise<void>;
   /** Takes no more requests, lets running calls finish for up to `drainMs`, then ends everything. */
-  close(options?: { readonly drainMs?: number }): Promise<void>;
+  close(options?: CloseOptions): Promise<void>;
 }
 
 /** Opens the gateway of a config, and serves it through a view. */

@@ -22,8 +22,8 @@ import type { View } from "../view.ts";
 /** The caller of a call, such as a request of a client. */
 interface Caller {
   readonly client: Client | undefined;
-  /** Notes that a tool was started that may do more than read. */
-  markEffects?(): void;
+  /** Notes a call of a tool that may do more than read. */
+  addEffect?(call: Call): void;
 }
 
 const callerNote = Symbol("toolpipe caller");
@@ -77,7 +77,7 @@ export function servePlugin(
         // The hint comes from the tool's server, and a wrong one harms only the calls of that server.
         execute(call, next) {
           if (call.tool && !call.tool.builtin && call.tool.annotations?.readOnlyHint !== true) {
-            findCaller(call)?.markEffects?.();
+            findCaller(call)?.addEffect?.(call);
           }
           return next();
         },

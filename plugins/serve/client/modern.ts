@@ -134,7 +134,7 @@ export class ModernClient implements RequestClient {
     const first = this.#first;
     first.current = request;
     this.#meta = request.meta;
-    request.hasEffects ||= first.hasEffects;
+    request.effects = first.effects;
     request.onLeave = () => this.#leave();
     this.#onCancel = () => first.cancel(request.cancelled);
     request.onCancel(this.#onCancel);

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { GatewayError, type LoadedConfig, type Plugin } from "../../../core/mod.ts";
+import { type CloseOptions, GatewayError, type LoadedConfig, type Plugin } from "../../../core/mod.ts";
 import { waitAtMost } from "../../lib/backoff.ts";
 import { getPath, isLoopback, toUrlHost, withPathCheck } from "../../lib/http/server-request.ts";
 import type { HttpServer, HttpServerLimits, HttpServerOptions } from "../http.ts";
@@ -161,7 +161,7 @@ async function shutDown(
   server: Server,
   served: Reloadable,
   endpoints: readonly Endpoint[],
-  options: { readonly drainMs?: number } | undefined,
+  options: CloseOptions | undefined,
 ): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   try {

@@ -93,12 +93,13 @@ export class ClientConnection {
 
   /**
    * Notes that the client disconnected without a word: it may have crashed, or its network has. Calls that only read are
-   * cancelled. A call that has begun to change something goes on, and is recorded as it ends: if it were cancelled in
-   * the middle, its outcome would be unknown. A client that wants a request to be cancelled sends a notification.
+   * cancelled, and so are those that wait to be sent. A call that has begun to change something goes on, and is recorded
+   * as it ends: if it were cancelled in the middle, its outcome would be unknown. A client that wants a request to be cancelled sends a notification.
    */
   disconnect(): void {
     for (const request of this.#running.values()) {
-      if (!request.hasEffects || !this.server.detach(request.done)) request.cancel();
+      if (request.hasEffects && this.server.detach(request.done)) request.cancelUnsent();
+      else request.cancel();
       request.leave();
     }
   }

@@ -1,7 +1,9 @@
 import {
   type Actor,
+  type Call,
   type CallInput,
   Cancellation,
+  GatewayError,
   type JsonObject,
   type Progress,
 } from "../../../core/mod.ts";
@@ -34,8 +36,8 @@ export class Request extends Cancellation {
   client: RequestClient | undefined = undefined;
   /** Answers to the questions of an upstream server, and the state it gave out with them. */
   input: CallInput | undefined = undefined;
-  /** Whether a tool was started that may do more than read. */
-  hasEffects = false;
+  /** Calls of tools that may do more than read. */
+  effects: Call[] | undefined = undefined;
   /**
    * The request through which a modern client takes part: this one, or a later one that continues it; undefined while
    * the call is suspended.
@@ -83,10 +85,25 @@ export class Request extends Cancellation {
     this.current?.connection.send({ jsonrpc: "2.0", method: "notifications/progress", params });
   }
 
-  /** Notes that a tool was started that may do more than read. */
-  markEffects(): void {
-    this.hasEffects = true;
-    if (this.current) this.current.hasEffects = true;
+  /** Notes a call of a tool that may do more than read. */
+  addEffect(call: Call): void {
+    this.effects ??= [];
+    this.effects.push(call);
+    if (this.current) this.current.effects = this.effects;
+  }
+
+  /** Whether a tool may have been reached that does more than read. */
+  get hasEffects(): boolean {
+    return this.effects?.some(({ isSent }) => isSent !== false) ?? false;
+  }
+
+  /** Cancels calls that no server has been sent yet. */
+  cancelUnsent(): void {
+    for (const call of this.effects ?? []) {
+      if (call.isSent !== false) continue;
+      const message = `The client left before "${call.toolId}" was sent to its server.`;
+      call.cancel(new GatewayError("CANCELLED", message, { data: { sent: false } }));
+    }
   }
 
   /** Whether the request is answered, or its client no longer waits for the answer. */
@@ -115,6 +132,7 @@ export class Request extends Cancellation {
     this.#onDone?.();
     // A map may keep a removed entry alive for long, and through these all of the call.
     this.onLeave = undefined;
+    this.effects = undefined;
     this.meta = noMeta;
   }
 }
