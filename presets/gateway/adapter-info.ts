@@ -1,4 +1,5 @@
-import { type Gateway, GatewayError, nearest, type Tool } from "../../core/mod.ts";
+import { STATUS_CODES } from "node:http";
+import { type Gateway, GatewayError, type JsonObject, nearest, type Tool } from "../../core/mod.ts";
 import type { Adapter, AuthType, Overlay } from "../../core/services/adapters.ts";
 import type { ServerStatus } from "../../core/services/servers.ts";
 import { joinNames, listServerTools } from "../../plugins/lib/servers.ts";
@@ -24,6 +25,15 @@ export function listAdapters(gateway: Gateway): AdapterInfo[] {
     ...(servers?.statuses() ?? []).map(({ name }) => name),
   ]);
   return [...ids].map((server) => getAdapter(gateway, server));
+}
+
+/** Categories that the specification names. */
+const CATEGORIES = ["payments", "infrastructure", "analytics", "storage", "communication"];
+
+/** Lists the categories that adapters can be filtered by: those of the specification, those of the adapters, and `all`. */
+export function listCategories(gateway: Gateway): string[] {
+  const own = listAdapters(gateway).map(({ category }) => category);
+  return [...new Set([...CATEGORIES, ...own.sort()]), "all"];
 }
 
 /** Returns the adapter of a server. */
@@ -134,7 +144,7 @@ function getOwn<T>(record: Readonly<Record<string, T>>, key: string): T | undefi
 let regions: Intl.DisplayNames | undefined;
 
 /** Returns the English name of a country code. */
-function getCountryName(code: string): string | undefined {
+export function getCountryName(code: string): string | undefined {
   if (!/^[A-Za-z]{2}$/.test(code)) return undefined;
   regions ??= new Intl.DisplayNames(["en"], { type: "region", fallback: "none" });
   return regions.of(code.toUpperCase());
@@ -160,4 +170,21 @@ export function listLabels(adapter: AdapterInfo): readonly string[] {
   const { id, name, category, capabilities, countries, currencies } = adapter;
   const countryNames = countries.flatMap((code) => getCountryName(code) ?? []);
   return [id, name, category, ...capabilities, ...countryNames, ...currencies];
+}
+
+/** Describes a failure that a document names by its HTTP status: by the name of the status, with a fix. */
+export function describeHttpError(adapter: AdapterInfo, status: string, meaning: string): JsonObject {
+  const name = STATUS_CODES[status]?.toLowerCase().replace(/[^a-z]+/g, "_") ?? `http_${status.toLowerCase()}`;
+  return { code: name, status, meaning, fix: suggestFix(status, adapter) };
+}
+
+/** Suggests a fix for an HTTP status. */
+function suggestFix(status: string, { envVar }: AdapterInfo): string {
+  if (status === "401" || status === "403") {
+    return envVar ? `Check ${envVar}, and what it is allowed to do` : "Check the credential";
+  }
+  if (status === "404") return "Check the ids in params";
+  if (status === "429") return "Wait, then try again";
+  if (/^5/.test(status)) return "Try again later; check first whether it was done all the same";
+  return "Correct params, as the answer of the API says";
 }

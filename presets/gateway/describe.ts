@@ -1,13 +1,11 @@
 import { type Gateway, isJsonObject, type JsonObject, type Tool } from "../../core/mod.ts";
 import { joinNames } from "../../plugins/lib/servers.ts";
 import { assignNames } from "../../plugins/lib/tool-names.ts";
-import { listAdapters, listAdapterTools } from "./adapter-info.ts";
+import { listAdapters, listAdapterTools, listCategories } from "./adapter-info.ts";
 import { getOperationIds, ID_PATTERN, listLiveOperations } from "./operations.ts";
 import { getSettings, spellToolNames } from "./options.ts";
 
 const INSTRUCTION_TOKENS = 100;
-/** Categories that the specification names. */
-const CATEGORIES = ["payments", "infrastructure", "analytics", "storage", "communication"];
 
 /** Lists the tools for an agent: the five, named as its client can call them, or every operation. */
 export function describeGatewayTools(gateway: Gateway): readonly Tool[] {
@@ -27,11 +25,10 @@ function describeOperations(gateway: Gateway): readonly Tool[] {
 }
 
 function describeMetaTools(gateway: Gateway): readonly Tool[] {
-  const own = listAdapters(gateway).map(({ category }) => category);
   const changes: Readonly<Record<string, JsonObject>> = {
     "gateway.intent": { limit: { default: getSettings(gateway).defaultLimit } },
     "gateway.execute": { tool_id: { pattern: ID_PATTERN } },
-    "gateway.adapters": { category: { enum: [...new Set([...CATEGORIES, ...own.sort()]), "all"] } },
+    "gateway.adapters": { category: { enum: listCategories(gateway) } },
   };
   return gateway.tools.map((tool) => ({
     ...tool,

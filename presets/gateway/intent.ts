@@ -6,11 +6,10 @@ import {
   type MetaTool,
   type Tool,
 } from "../../core/mod.ts";
-import { summarize } from "../../plugins/lib/text/shorten.ts";
 import { listPendingServers, toJsonResult, waitForFirstListing } from "../shared/meta-tools.ts";
 import { type AdapterInfo, findAdapter, getAdapter } from "./adapter-info.ts";
 import { parseTerms } from "./intent-ranker.ts";
-import { findOperation, getOperationIds } from "./operations.ts";
+import { findOperation, getOperationIds, summarizeOperation } from "./operations.ts";
 import { getDiscovery, getSettings, spellToolNames } from "./options.ts";
 import { describeExecution, describeNextStep, listMissingInputs } from "./ready.ts";
 import { INTENT_DISABLED, listRegistryFaults } from "./registry-plugin.ts";
@@ -186,6 +185,6 @@ function toOption({ hit: { tool }, id, adapter, confidence, why }: WeighedHit): 
     tool_id: id,
     confidence,
     why,
-    description: summarize(tool.description ?? tool.title),
+    description: summarizeOperation(tool),
   };
 }

@@ -1,7 +1,6 @@
-import type { Gateway, JsonObject, MetaTool, Tool } from "../../core/mod.ts";
+import { type Gateway, GatewayError, type JsonObject, type MetaTool, type Tool } from "../../core/mod.ts";
 import { getPolicy } from "../../core/services/policy.ts";
 import { findServerError } from "../../plugins/lib/servers.ts";
-import { summarize } from "../../plugins/lib/text/shorten.ts";
 import { ensureListed, toJsonResult, waitForFirstListing } from "../shared/meta-tools.ts";
 import {
   type AdapterInfo,
@@ -10,11 +9,14 @@ import {
   hasCountry,
   listAdapters,
   listAdapterTools,
+  listCategories,
 } from "./adapter-info.ts";
-import { getCategory, getOperationIds } from "./operations.ts";
+import { getCategory, getOperationIds, summarizeOperation } from "./operations.ts";
 import { getDiscovery, getSettings, spellToolNames } from "./options.ts";
 import { listParameterNames } from "./ready.ts";
 
+/** Number of adapters up to which each is listed with all its fields. */
+const MAX_WHOLE = 5;
 const annotations = { readOnlyHint: true, openWorldHint: false };
 
 /** Meta-tool that lists the adapters. */
@@ -24,37 +26,41 @@ export const adaptersTool: MetaTool = {
   inputSchema: {
     type: "object",
     properties: {
-      // The categories are listed as an enum but not enforced: an unknown one finds nothing.
+      // Listed as an enum of the categories that there are, and checked against it in any case.
       category: { type: "string" },
       capability: { type: "string" },
       country: { type: "string" },
+      id: { type: "string", description: "Adapter ID, for all fields of one adapter" },
     },
     required: [],
   },
   annotations,
-  async run({ category, capability, country }, { gateway }) {
+  async run({ category, capability, country, id }, { gateway }) {
     await waitForFirstListing(gateway, getSettings(gateway).waitMs);
     const filters = {
       ...(typeof category === "string" && category !== "all" && { category }),
       ...(typeof capability === "string" && { capability }),
       ...(typeof country === "string" && { country }),
     };
+    checkCategory(gateway, filters.category);
     const all = listAdapters(gateway);
-    const found = all.filter((adapter) => matchesFilters(adapter, filters));
+    const named = typeof id === "string" ? [findAdapter(gateway, id)] : all;
+    const found = named.filter((adapter) => matchesFilters(adapter, filters));
+    const toRow = found.length <= MAX_WHOLE ? toAdapterRow : toShortRow;
     // Held tools are listed nowhere else, and an agent may look for them.
     const pending = (await gateway.services.approvals?.pending("tool")) ?? [];
     const categories = [...new Set(all.map((adapter) => adapter.category))].sort().join(", ");
     const next =
       found.length === 0
         ? `No adapter fits; leave a filter out. The categories are ${categories}`
-        : "Use gateway.intent with your task, or gateway.tools to explore an adapter";
+        : `Use gateway.intent with your task, or gateway.tools to explore an adapter${found.length > MAX_WHOLE ? "; with id, gateway.adapters gives all fields of one" : ""}`;
     return toJsonResult({
       total: all.length,
       returned: found.length,
-      filters_applied: filters,
+      filters_applied: { ...filters, ...(typeof id === "string" && { id }) },
       adapters: found.map((adapter) => {
         const held = pending.filter(({ id }) => id.split(":", 1)[0] === adapter.server);
-        return toAdapterRow(gateway, adapter, held.length);
+        return toRow(gateway, adapter, held.length);
       }),
       next_step:
         all.length === 0
@@ -63,6 +69,17 @@ export const adaptersTool: MetaTool = {
     });
   },
 };
+
+/** Throws if there is no such category. */
+function checkCategory(gateway: Gateway, category: string | undefined): void {
+  const known = listCategories(gateway);
+  const wanted = category?.trim().toLowerCase();
+  if (wanted === undefined || known.some((each) => each.toLowerCase() === wanted)) return;
+  throw new GatewayError(
+    "INVALID_ARGUMENTS",
+    `There is no category "${category?.slice(0, 80)}". The categories are ${known.join(", ")}.`,
+  );
+}
 
 interface Filters {
   readonly category?: string;
@@ -77,6 +94,19 @@ function matchesFilters(adapter: AdapterInfo, { category, capability, country }:
     // An adapter without a list of countries is not restricted to any.
     (country === undefined || adapter.countries.length === 0 || hasCountry(adapter, country))
   );
+}
+
+/** A row of a long list: more would fill the context of an agent that only looks around. */
+function toShortRow(gateway: Gateway, adapter: AdapterInfo, held: number): JsonObject {
+  return {
+    id: adapter.id,
+    name: adapter.name,
+    category: adapter.category,
+    tool_count: listAdapterTools(gateway, adapter).length,
+    status: adapter.status,
+    ...(adapter.reason !== undefined && { status_reason: adapter.reason }),
+    ...(held > 0 && { awaiting_approval: held }),
+  };
 }
 
 function toAdapterRow(gateway: Gateway, adapter: AdapterInfo, held: number): JsonObject {
@@ -163,7 +193,7 @@ function toToolRow(gateway: Gateway, tool: Tool): JsonObject {
   return {
     tool_id: getOperationIds(gateway).getId(tool),
     name: tool.title ?? tool.name,
-    description: summarize(tool.description),
+    description: summarizeOperation(tool),
     category: getCategory(tool),
     method: tool.operation?.method ?? "MCP",
     risk_level: getPolicy(tool).riskLevel,

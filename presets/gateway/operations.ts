@@ -1,6 +1,7 @@
 import { type Catalog, type Gateway, nearest, type Tool } from "../../core/mod.ts";
 import { getPolicy } from "../../core/services/policy.ts";
 import { sha256Hex } from "../../plugins/lib/hash.ts";
+import { summarize } from "../../plugins/lib/text/shorten.ts";
 import { countNames, toKebabCase } from "../../plugins/lib/tool-names.ts";
 import { ensureListed } from "../shared/meta-tools.ts";
 import { getDiscovery } from "./options.ts";
@@ -142,6 +143,19 @@ export function isIdempotent(tool: Tool): boolean {
   if (idempotencyRequired || riskLevel === "low") return true;
   if (operation) return /^(GET|HEAD|OPTIONS|TRACE|PUT|DELETE)$/.test(operation.method);
   return annotations?.readOnlyHint === true || annotations?.idempotentHint === true;
+}
+
+/** Returns the description of an operation as its document has it: without the name that the catalog puts before it. */
+export function describeOperation({ title, name, description = "" }: Tool): string {
+  const lead = title === undefined || /[.!?…]$/.test(title) ? (title ?? "") : `${title}.`;
+  const own =
+    lead !== "" && description.startsWith(`${lead} `) ? description.slice(lead.length + 1) : description;
+  return own || title || name;
+}
+
+/** Returns the first sentence of the description of an operation. */
+export function summarizeOperation(tool: Tool): string {
+  return summarize(describeOperation(tool));
 }
 
 /** Returns the category of an operation: that of its document or else the first part of its path. */

@@ -8,7 +8,14 @@ import {
 } from "../../core/mod.ts";
 import { getPolicy } from "../../core/services/policy.ts";
 import { toJsonResult } from "../shared/meta-tools.ts";
-import { type AdapterInfo, findAdapter, getAdapter, listAdapters, listAdapterTools } from "./adapter-info.ts";
+import {
+  type AdapterInfo,
+  describeHttpError,
+  findAdapter,
+  getAdapter,
+  listAdapters,
+  listAdapterTools,
+} from "./adapter-info.ts";
 import { concepts, findConcept, type GatewayConcept } from "./concepts.ts";
 import { findOperation, getOperationIds } from "./operations.ts";
 import { spellToolNames } from "./options.ts";
@@ -115,10 +122,7 @@ async function describeTool(gateway: Gateway, tool: Tool): Promise<Topic> {
     authentication: describeAuthentication(adapter),
     examples: await listExamples(gateway, tool),
     common_errors: [
-      ...(operation?.errors ?? []).map(({ status, meaning }) => {
-        const fix = suggestFix(status, adapter);
-        return { code: status, meaning, ...(fix && { fix }) };
-      }),
+      ...(operation?.errors ?? []).map(({ status, meaning }) => describeHttpError(adapter, status, meaning)),
       ...adapter.errors,
     ],
     webhooks: describeWebhooks(adapter),
@@ -162,20 +166,6 @@ async function listExamples(gateway: Gateway, tool: Tool): Promise<JsonObject[]>
   const request = await getExample(tool);
   const tool_id = getOperationIds(gateway).getId(tool);
   return request ? [{ title: tool.title ?? tool.name, tool_id, request }] : [];
-}
-
-/** Suggests a fix for an HTTP status. */
-function suggestFix(status: string, { envVar }: AdapterInfo): string | undefined {
-  const credential = envVar ? `Check ${envVar}, and what it is allowed to do` : "Check the credential";
-  const fixes: Readonly<Record<string, string>> = {
-    400: "Correct params",
-    401: credential,
-    403: credential,
-    404: "Check the ids in params",
-    422: "Correct params",
-    429: "Wait, then try again",
-  };
-  return Object.hasOwn(fixes, status) ? fixes[status] : undefined;
 }
 
 function listPractices(tool: Tool): string[] {

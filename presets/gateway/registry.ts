@@ -1,6 +1,7 @@
 import { type Gateway, isJsonObject, type JsonObject, type Tool } from "../../core/mod.ts";
 import { getPolicy } from "../../core/services/policy.ts";
-import { isIdempotent, listLiveOperations } from "./operations.ts";
+import { type AdapterInfo, describeHttpError, getAdapter, getCountryName } from "./adapter-info.ts";
+import { describeOperation, getCategory, isIdempotent, listLiveOperations } from "./operations.ts";
 import { getExample, listParameterNames } from "./ready.ts";
 
 const SCHEMA_VERSION = "1.0.0";
@@ -48,7 +49,9 @@ export function createRegistryOutline(gateway: Gateway): OperationRegistry {
     schema_version: SCHEMA_VERSION,
     last_verified_at: new Date().toISOString(),
     operation_count: operations.size,
-    operations: Object.fromEntries([...operations].map(([id, tool]) => [id, toRegistryEntry(id, tool)])),
+    operations: Object.fromEntries(
+      [...operations].map(([id, tool]) => [id, toRegistryEntry(gateway, id, tool)]),
+    ),
   };
 }
 
@@ -63,15 +66,16 @@ export async function createRegistry(gateway: Gateway): Promise<OperationRegistr
   return { ...outline, operations };
 }
 
-function toRegistryEntry(id: string, tool: Tool): JsonObject {
+function toRegistryEntry(gateway: Gateway, id: string, tool: Tool): JsonObject {
   const { required, optional } = listParameterNames(tool);
   const policy = getPolicy(tool);
+  const adapter = getAdapter(gateway, tool.server);
   const colon = id.indexOf(":");
   return {
     adapter: id.slice(0, colon),
     tool: id.slice(colon + 1),
-    description: tool.description ?? tool.title ?? tool.name,
-    tags: tool.tags,
+    description: describeOperation(tool),
+    tags: listTags(adapter, tool),
     method: tool.operation?.method ?? "MCP",
     // For a tool of an MCP server, its id in the catalog: the way back from the operation id.
     path: tool.operation?.path ?? tool.id,
@@ -85,8 +89,20 @@ function toRegistryEntry(id: string, tool: Tool): JsonObject {
     requires_confirmation: policy.confirmationRequired,
     required_scopes: policy.requiredScopes,
     rate_limit_bucket: policy.rateLimitBucket,
-    common_errors: (tool.operation?.errors ?? []).map(({ status }) => status),
+    common_errors: [
+      ...(tool.operation?.errors ?? []).map(({ status, meaning }) =>
+        describeHttpError(adapter, status, meaning),
+      ),
+      ...adapter.errors,
+    ],
   };
+}
+
+/** Lists the tags of an operation: its own, its category and resource, and countries and currencies of its adapter. */
+function listTags({ category, countries, currencies }: AdapterInfo, tool: Tool): string[] {
+  const places = countries.map((code) => getCountryName(code) ?? code);
+  const all = [...tool.tags, category, getCategory(tool), ...places, ...currencies];
+  return [...new Set(all.map((tag) => tag.toLowerCase()))];
 }
 
 /**

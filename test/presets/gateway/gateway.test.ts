@@ -240,6 +240,7 @@ test("the five tools are those of the specification", async () => {
     category: { type: "string", enum: categories },
     capability: { type: "string" },
     country: { type: "string" },
+    id: { type: "string", description: expect.any(String) },
   });
   expect(list).toMatchObject({
     limit: { type: "integer", default: 20, maximum: 50 },

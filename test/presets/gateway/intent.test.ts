@@ -14,7 +14,7 @@ describe("a task that is clear", () => {
         tool_id: charge,
         confidence: expect.any(Number),
         why: expect.stringContaining('"charge"'),
-        description: "Charge Authorization.",
+        description: "Charge a previously authorized card.",
       },
       ready_to_execute: {
         tool_id: charge,

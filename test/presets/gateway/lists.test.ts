@@ -55,6 +55,20 @@ describe("gateway.adapters", () => {
     });
   });
 
+  test("refuses a category that there is not, and takes the id of an adapter", async () => {
+    const { ask } = await openPay();
+    await expect(ask("adapters", { category: "food" })).rejects.toMatchObject({
+      code: "INVALID_ARGUMENTS",
+      message: expect.stringContaining('no category "food"'),
+    });
+    expect(await ask("adapters", { id: "pay" })).toMatchObject({
+      returned: 1,
+      filters_applied: { id: "pay" },
+      adapters: [{ id: "pay", capabilities: ["card_payments", "subscriptions"] }],
+    });
+    await expect(ask("adapters", { id: "payy" })).rejects.toMatchObject({ code: "TOOL_NOT_FOUND" });
+  });
+
   test("names one whose document cannot be used, and why", async () => {
     const { ask } = await openPay({
       openapi: { adapters: { broken: { document: "/nowhere/broken.json" } } },
@@ -106,7 +120,7 @@ describe("gateway.tools", () => {
         {
           tool_id: "pay:charge-authorization",
           name: "Charge Authorization",
-          description: "Charge Authorization.",
+          description: "Charge a previously authorized card.",
           category: "transactions",
           method: "POST",
           risk_level: "high",
@@ -224,7 +238,7 @@ describe("gateway.reference", () => {
       },
       examples: [{ request: { amount: 500000 } }],
       common_errors: [
-        { code: "400", meaning: "The card was declined", fix: "Correct params" },
+        { code: "bad_request", status: "400", meaning: "The card was declined", fix: expect.any(String) },
         { code: "card_declined" },
       ],
       best_practices: expect.arrayContaining([expect.stringContaining("options.idempotency_key")]),

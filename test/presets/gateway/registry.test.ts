@@ -36,8 +36,8 @@ test("the registry is written in the form of the specification, from what there 
   expect(registry.operations["pay:charge-authorization"]).toEqual({
     adapter: "pay",
     tool: "charge-authorization",
-    description: "Charge Authorization. Charge a previously authorized card.",
-    tags: ["transactions"],
+    description: "Charge a previously authorized card.",
+    tags: ["transactions", "payments", "nigeria", "ghana", "ngn", "ghs"],
     method: "POST",
     path: "/transaction/charge_authorization",
     input_schema: expect.objectContaining({ type: "object" }),
@@ -51,7 +51,10 @@ test("the registry is written in the form of the specification, from what there 
     required_scopes: ["payments:write"],
     rate_limit_bucket: "payments_high_risk",
     example_request: { amount: 500000, email: "customer@example.com", authorization_code: "AUTH_xxxxx" },
-    common_errors: ["400"],
+    common_errors: [
+      { code: "bad_request", status: "400", meaning: "The card was declined", fix: expect.any(String) },
+      { code: "card_declined", meaning: "The bank said no.", fix: "Ask for another card." },
+    ],
   });
   expect(registry.operations["demo:word-count"]).toMatchObject({ method: "MCP", path: "demo:word_count" });
 });
