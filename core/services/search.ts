@@ -52,6 +52,8 @@ export interface RankOptions {
   readonly limit?: number | undefined;
   /** Whether each hit has a `why`. */
   readonly explain?: boolean | undefined;
+  /** Whether disabled tools that fit are counted. The plugin `search` does that; a ranker knows only enabled tools. */
+  readonly countDisabled?: boolean | undefined;
 }
 
 /** Answer to a query. */
@@ -60,6 +62,8 @@ export interface Ranking {
   readonly hits: readonly Hit[];
   /** The closest tools if nothing fits: they suggest other words. */
   readonly nearest: readonly Tool[];
+  /** Number of disabled tools that would be among the hits if they were enabled, if they were to be counted. */
+  readonly disabled?: number | undefined;
 }
 
 /** Finds the tools that fit a query, best first. */

@@ -2,8 +2,10 @@ import { type FSWatcher, watch } from "node:fs";
 import { basename, dirname } from "node:path";
 import { type Gateway, GatewayError, type LoadedConfig } from "../../core/mod.ts";
 import { waitAtMost } from "../lib/backoff.ts";
+import { hashServer } from "../lib/hash.ts";
 import { isHeld, listServerRows, listStatuses } from "../lib/servers.ts";
-import type { Announcement, ReloadOutcome } from "./running-gateways.ts";
+import type { ReloadOutcome, RunningServer } from "./gateway-requests.ts";
+import type { Announcement } from "./running-gateways.ts";
 
 /** A served gateway whose config can be replaced. */
 export interface FollowedGateway {
@@ -51,7 +53,12 @@ export function followConfig(
   };
   // In the background, so that the first client does not wait for it.
   void import("./running-gateways.ts")
-    .then(({ announce }) => announce(served.how, config, () => answerReload(reload, served)))
+    .then(({ announce }) =>
+      announce(served.how, config, {
+        reload: () => answerReload(reload, served),
+        status: async () => listRunningServers(served.gateway),
+      }),
+    )
     .then(
       (made) => {
         announcement = made;
@@ -105,6 +112,15 @@ async function answerReload(reload: () => Promise<void>, served: FollowedGateway
     tools: servers.reduce((sum, { enabledCount }) => sum + enabledCount, 0),
     unlisted: listStatuses(gateway).filter((one) => one.listedAt === undefined && !isHeld(one)).length,
   };
+}
+
+function listRunningServers(gateway: Gateway): RunningServer[] {
+  return listStatuses(gateway).map(({ name, status, reason, config }) => ({
+    name,
+    hash: hashServer(config),
+    status,
+    reason,
+  }));
 }
 
 /** Editors write a file in several steps, so changes are collected for this long. */

@@ -3,18 +3,15 @@ import { configArgs, defineCommand } from "../../core/services/command.ts";
 import {
   askableServers,
   askServers,
+  CHECK_MS,
   explainNoServers,
-  isIdle,
-  listServerRows,
-  type ServerRow,
+  failedServers,
   unknownServers,
 } from "../lib/servers.ts";
 import { formatCount, output } from "../lib/terminal/output.ts";
 import { openGateway } from "./context.ts";
 import { listRuleWarnings } from "./rule-warnings.ts";
-
-/** Time for a server to connect and to list its tools. */
-const CHECK_MS = 5_000;
+import { listShownServers, type ShownServer } from "./running-status.ts";
 
 /** Lists the servers with their status. */
 export const command = defineCommand({
@@ -29,10 +26,13 @@ export const command = defineCommand({
   },
   async run(given) {
     await openGateway(given, async (gateway) => {
-      const asked = given.status ? askableServers(gateway) : unknownServers(gateway);
+      const asked = given.status
+        ? askableServers(gateway)
+        : [...unknownServers(gateway), ...failedServers(gateway)];
       await askServers(gateway, asked, { limitMs: CHECK_MS });
-      const rows = listServerRows(gateway);
-      output(given.json, { servers: rows }, () => describe(gateway, rows, given));
+      const shown = await listShownServers(gateway);
+      const servers = shown.map(({ isIdle: _, ...row }) => row);
+      output(given.json, { servers }, () => describe(gateway, shown, given));
       const notes = [...(await describeBrokenFiles(gateway)), ...(await listRuleWarnings(gateway))];
       for (const note of notes) process.stderr.write(`! ${note}\n`);
     });
@@ -41,13 +41,12 @@ export const command = defineCommand({
 
 function describe(
   gateway: Gateway,
-  rows: readonly ServerRow[],
+  rows: readonly ShownServer[],
   show: { readonly status?: boolean | undefined; readonly tools?: boolean | undefined },
 ): string {
   if (rows.length === 0) return explainNoServers(gateway);
   const blocks = rows.map((row) => {
-    const status = gateway.services.servers?.status(row.name);
-    const isUsable = row.status === "connected" || (status !== undefined && isIdle(status));
+    const isUsable = row.status === "connected" || row.isIdle;
     const enabled = show.tools ? `, ${row.enabledCount} enabled` : "";
     return [
       `${isUsable ? "✓" : "✗"} ${row.name} (${formatCount(row.toolCount, "tool")}${enabled})`,

@@ -4,11 +4,11 @@ import { chmod, mkdtemp, readFile, rm, rmdir } from "node:fs/promises";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { hostname, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { text } from "node:stream/consumers";
 import * as v from "valibot";
 import type { LoadedConfig } from "../../core/mod.ts";
 import { listFolder, makeFolder } from "../lib/files.ts";
 import { stateFolder } from "../lib/folders.ts";
+import { answerRequest, type GatewayRequests } from "./gateway-requests.ts";
 
 const schema = v.object({
   pid: v.number(),
@@ -110,21 +110,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Outcome of a reload. */
-export type ReloadOutcome =
-  | {
-      readonly reloaded: true;
-      readonly servers: number;
-      readonly tools: number;
-      /** Servers that have not listed their tools yet. */
-      readonly unlisted: number;
-    }
-  | { readonly reloaded: false; readonly reason: string };
-
-/** The only request that a gateway takes, as a line. */
-const RELOAD = "reload";
-
-/** Record of this gateway, by which `config reload` finds it. */
+/** Record of this gateway, by which other commands find it. */
 export interface Announcement {
   update(config: LoadedConfig): void;
   end(): void;
@@ -134,14 +120,14 @@ export interface Announcement {
 const MAX_ADDRESS_BYTES = 103;
 
 /**
- * Lets other commands of the same user find this gateway and request a reload over a socket. A signal would bring no
+ * Lets other commands of the same user find this gateway, and ask it for a reload or its state over a socket. A signal would bring no
  * answer back, does not exist on Windows, and may reach another process that has got the process id. Only this user can
  * enter the folder of the socket; a named pipe on Windows has a random name instead.
  */
 export async function announce(
   served: string,
   first: LoadedConfig,
-  reload: () => Promise<ReloadOutcome>,
+  requests: GatewayRequests,
 ): Promise<Announcement> {
   const folder = runningFolder();
   await makeFolder(folder);
@@ -149,7 +135,7 @@ export async function announce(
   const id = randomBytes(8).toString("hex");
   const name = `${process.pid}-${id}.json`;
   const address = await createAddress(id);
-  const server = createServer((socket) => answerRequest(socket, reload));
+  const server = createServer((socket) => answerRequest(socket, requests));
   const started = {
     pid: process.pid,
     host: hostname(),
@@ -194,33 +180,4 @@ function listen(server: Server, address: string): Promise<void> {
       resolve();
     });
   });
-}
-
-function answerRequest(socket: Socket, reload: () => Promise<ReloadOutcome>): void {
-  let request = "";
-  socket.setEncoding("utf8");
-  socket.on("error", () => {});
-  socket.on("data", (chunk: string) => {
-    request += chunk;
-    if (request === `${RELOAD}\n`)
-      void reload().then((outcome) => socket.end(`${JSON.stringify(outcome)}\n`));
-    else if (request.length > RELOAD.length) socket.destroy();
-  });
-}
-
-/** A config may load plugins that take long to set up. */
-const MAX_RELOAD_MS = 30_000;
-
-/** Asks a gateway to read its config again. */
-export async function requestReload({ address }: RunningGateway): Promise<ReloadOutcome> {
-  const socket = connect(address, () => void socket.write(`${RELOAD}\n`));
-  const timer = setTimeout(() => socket.destroy(), MAX_RELOAD_MS);
-  try {
-    return JSON.parse(await text(socket)) as ReloadOutcome;
-  } catch {
-    return { reloaded: false, reason: "It did not answer." };
-  } finally {
-    clearTimeout(timer);
-    socket.destroy();
-  }
 }

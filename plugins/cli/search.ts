@@ -37,12 +37,13 @@ export const command = defineCommand({
       given,
       async (gateway) => {
         if (server !== undefined) checkServer(gateway, server);
-        const ranking = await findTools(gateway, query, { server, limit });
+        const ranking = await findTools(gateway, query, server);
         const found = ranking.hits.length > 0;
         const failure = !found && server !== undefined && findServerError(gateway, server);
         if (failure) throw failure;
-        output(given.json, toJson(ranking), () => describe(query, ranking));
-        if (!given.json) process.stderr.write(describeUnsearched(gateway, server));
+        output(given.json, toJson(ranking, limit), () => describe(query, ranking, limit));
+        if (!given.json)
+          process.stderr.write(`${describeDisabled(ranking)}${describeUnsearched(gateway, server)}`);
         return found ? 0 : NOTHING_FOUND;
       },
       { with: ["search"] },
@@ -50,35 +51,40 @@ export const command = defineCommand({
   },
 });
 
-/** Searches the known tools at once, and asks unlisted servers only if nothing is found. */
-async function findTools(
-  gateway: Gateway,
-  query: string,
-  options: { readonly server: string | undefined; readonly limit: number },
-): Promise<Ranking> {
-  const searchNow = async (): Promise<Ranking> =>
-    (await gateway.services.search?.(query, options)) ?? { hits: [], nearest: [] };
-  const unknown = unknownServers(gateway, options.server);
-  const known = gateway.catalog.tools().length > 0;
-  if (known) {
+/** Searches the known tools, after old listings were read again. Servers that were never listed are asked only if nothing is found. */
+async function findTools(gateway: Gateway, query: string, server: string | undefined): Promise<Ranking> {
+  const searchNow = async (): Promise<Ranking> => {
+    // All that fit are counted, not only those that are printed.
+    const options = { server, limit: gateway.catalog.tools().length, countDisabled: true };
+    return (await gateway.services.search?.(query, options)) ?? { hits: [], nearest: [] };
+  };
+  const unknown = unknownServers(gateway, server);
+  await askServers(
+    gateway,
+    unknown.filter(({ listedAt }) => listedAt !== undefined),
+  );
+  const unlisted = unknown.filter(({ listedAt }) => listedAt === undefined);
+  if (gateway.catalog.tools().length > 0) {
     const ranking = await searchNow();
-    if (ranking.hits.length > 0 || unknown.length === 0) return ranking;
+    if (ranking.hits.length > 0 || unlisted.length === 0) return ranking;
   }
-  await askServers(gateway, unknown);
+  await askServers(gateway, unlisted);
   return searchNow();
 }
 
-function toJson({ hits, nearest }: Ranking): object {
-  const results = hits.map(({ tool, relevance }) => ({
+function toJson({ hits, nearest, disabled = 0 }: Ranking, limit: number): object {
+  const results = hits.slice(0, limit).map(({ tool, relevance }) => ({
     server: tool.server,
     tool: tool.name,
     summary: summarize(tool.description),
     relevance: Math.round(relevance * 100) / 100,
     tags: tool.tags,
   }));
-  if (hits.length > 0 || nearest.length === 0) return { results };
+  const note = disabled > 0 ? { disabled } : {};
+  if (hits.length > 0 || nearest.length === 0) return { results, ...note };
   return {
     results,
+    ...note,
     nearest: nearest.map(({ server, name, description }) => ({
       server,
       tool: name,
@@ -87,13 +93,13 @@ function toJson({ hits, nearest }: Ranking): object {
   };
 }
 
-function describe(query: string, { hits, nearest }: Ranking): string {
+function describe(query: string, { hits, nearest }: Ranking, limit: number): string {
   if (hits.length === 0) {
     const close = nearest.map(({ id }) => `  ${toTerminalLine(id)}`);
     const lines = close.length > 0 ? ["", "These come closest:", ...close] : [];
     return `${[`No tool fits "${query}".`, ...lines].join("\n")}\n`;
   }
-  const blocks = hits.map(({ tool, relevance }, index) => {
+  const blocks = hits.slice(0, limit).map(({ tool, relevance }, index) => {
     const summary = toTerminalLine(summarize(tool.description));
     return [
       `${index + 1}. ${toTerminalLine(tool.id)} (${Math.round(relevance * 100)}% match)`,
@@ -102,6 +108,12 @@ function describe(query: string, { hits, nearest }: Ranking): string {
     ].join("\n");
   });
   return `Search results for "${query}" (${hits.length} found):\n\n${blocks.join("\n\n")}\n`;
+}
+
+function describeDisabled({ disabled = 0 }: Ranking): string {
+  if (disabled === 0) return "";
+  const what = disabled === 1 ? "1 disabled tool fits" : `${disabled} disabled tools fit`;
+  return `${what} too. "toolpipe tools --all" lists disabled tools.\n`;
 }
 
 /** Names the servers whose tools are not known: a missing tool may be there. */

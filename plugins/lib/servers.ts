@@ -173,6 +173,16 @@ export function unknownServers(gateway: Gateway, server?: string): readonly Serv
   );
 }
 
+/** Lists the servers that were listed once and could not be connected when they were last tried. */
+export function failedServers(gateway: Gateway): readonly ServerStatus[] {
+  return askableServers(gateway).filter(
+    ({ status, listedAt }) => listedAt !== undefined && (status === "error" || status === "needs-auth"),
+  );
+}
+
+/** Time for a server to connect and to list its tools, where a command shows its state. */
+export const CHECK_MS = 5_000;
+
 /** Lists the tools of servers again, with the progress on the terminal. Failures are in their status. */
 export async function askServers(
   gateway: Gateway,
@@ -196,9 +206,10 @@ export async function askServers(
   }
 }
 
-/** Lists the server of an unknown tool again: the tool may be newer than the cached listing. */
+/** Lists the server of a tool again if the tool is unknown, so perhaps newer than the cached listing, or the listing is old. */
 export async function askForTool(gateway: Gateway, server: string, tool: string): Promise<void> {
-  if (!gateway.catalog.tool(`${server}:${tool}`)) await askServers(gateway, askableServers(gateway, server));
+  const isKnown = gateway.catalog.tool(`${server}:${tool}`) !== undefined;
+  await askServers(gateway, isKnown ? unknownServers(gateway, server) : askableServers(gateway, server));
 }
 
 /** Refuses a server that is not there. */

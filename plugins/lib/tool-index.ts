@@ -88,8 +88,11 @@ interface ToolIndex {
   update(server: string, tools: readonly Tool[]): void;
 }
 
-/** Returns a function that updates an index where the catalog has changed, and tells whether it has. */
-export function followCatalog(catalog: Catalog, index: ToolIndex): () => boolean {
+/**
+ * Returns a function that updates an index where the catalog has changed, and tells whether it has. Policy comes before
+ * ranking: the index gets enabled tools, or the disabled ones alone.
+ */
+export function followCatalog(catalog: Catalog, index: ToolIndex, isEnabled = true): () => boolean {
   const known = new Map<string, readonly Tool[]>();
   let revision = -1;
   return () => {
@@ -105,10 +108,9 @@ export function followCatalog(catalog: Catalog, index: ToolIndex): () => boolean
       const tools = catalog.tools(id);
       if (known.get(id) === tools) continue;
       known.set(id, tools);
-      // Policy comes before ranking: a disabled tool is no candidate.
       index.update(
         id,
-        tools.filter((tool) => tool.enabled),
+        tools.filter((tool) => tool.enabled === isEnabled),
       );
     }
     return true;

@@ -2,6 +2,7 @@ import type { Gateway, JsonObject } from "../../core/mod.ts";
 import type {
   Embedder,
   EmbedderDriver,
+  Hit,
   Ranker,
   RankerDriver,
   Ranking,
@@ -9,8 +10,12 @@ import type {
 } from "../../core/services/search.ts";
 import { getDriverOptions } from "../lib/driver-choice.ts";
 import { followCatalog } from "../lib/tool-index.ts";
+import { rankerDrivers } from "./drivers.ts";
 import { createSnapshotStore } from "./index-snapshot.ts";
 import { rankerNames, type SearchOptions } from "./options.ts";
+
+/** Number of hits where a search has no limit. */
+const DEFAULT_LIMIT = 10;
 
 /** Searches the catalog of one gateway. */
 export interface Searcher {
@@ -44,13 +49,56 @@ export async function createSearcher(
   const bytes = await stored;
   if (bytes) restore(ranker, bytes);
   const update = followCatalog(gateway.catalog, ranker);
+  const findDisabled = createDisabledSearch(gateway.catalog, options, drivers.ranker);
   return {
-    async search(query, rankOptions) {
+    async search(query, { countDisabled = false, ...rankOptions } = {}) {
       if (update() && ranker.snapshot) store?.schedule(ranker.snapshot, gateway.catalog.tools().length);
-      return ranker.rank(query, rankOptions);
+      const ranking = await ranker.rank(query, rankOptions);
+      if (!countDisabled) return ranking;
+      return {
+        ...ranking,
+        disabled: countRivals(ranking, await findDisabled(query, rankOptions), rankOptions),
+      };
     },
     close: async () => store?.close(),
   };
+}
+
+/** Searches the disabled tools with an index of their own: in that of the others they would change the scores of all. */
+function createDisabledSearch(
+  catalog: Gateway["catalog"],
+  options: SearchOptions,
+  driver: RankerDriver | undefined,
+): (query: string, rankOptions: RankOptions) => Promise<readonly Hit[]> {
+  let own: Promise<{ readonly ranker: Ranker; readonly update: () => boolean }> | undefined;
+  let revision = -1;
+  let hasAny = false;
+  const create = async () => {
+    const isBuiltIn =
+      driver !== undefined && rankerNames.some((name) => name === (options.ranker ?? "fusion"));
+    // A ranker or an embedder of the user's own may cost money; the built-in ones are good enough to count.
+    const ranker = await (isBuiltIn ? driver : rankerDrivers.keyword)(options as JsonObject, {});
+    return { ranker, update: followCatalog(catalog, ranker, false) };
+  };
+  return async (query, { server, limit }) => {
+    if (revision !== catalog.revision) hasAny = catalog.tools().some(({ enabled }) => !enabled);
+    revision = catalog.revision;
+    if (!hasAny) return [];
+    own ??= create();
+    const { ranker, update } = await own;
+    update();
+    return (await ranker.rank(query, { server, limit })).hits;
+  };
+}
+
+/** Counts the hits among disabled tools that would be in a ranking. */
+function countRivals(
+  { hits }: Ranking,
+  disabled: readonly Hit[],
+  { limit = DEFAULT_LIMIT }: RankOptions,
+): number {
+  const least = hits.length < limit ? 0 : (hits.at(-1)?.relevance ?? 0);
+  return disabled.filter(({ relevance }) => relevance >= least).length;
 }
 
 async function createEmbedder(

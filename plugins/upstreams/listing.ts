@@ -3,7 +3,12 @@ import type { Gateway, RejectedTool, Server, ToolDefinition } from "../../core/m
 import type { UpstreamInfo } from "../../core/services/servers.ts";
 import { type ServerConfig, toServerKey } from "../../core/services/sources.ts";
 import { hashServer } from "../lib/hash.ts";
-import { type CachedListing, type CatalogSnapshot, parseCachedListing } from "./snapshot.ts";
+import {
+  type CachedFailure,
+  type CachedListing,
+  type CatalogSnapshot,
+  parseCachedListing,
+} from "./snapshot.ts";
 
 /** Dependencies of a published listing. */
 export interface ListingOptions {
@@ -28,6 +33,8 @@ export interface PublishedListing {
   update(
     listed: Omit<CachedListing, "hash" | "savedAt" | "info"> & { readonly info: UpstreamInfo | undefined },
   ): Promise<void>;
+  /** Keeps a failure beside the listing, for the next start. A listing that the server sends removes it. */
+  keepFailure(failure: CachedFailure): void;
   /**
    * Publishes a newer listing of the same definition that another gateway has read. Returns whether the listing is
    * certain now: clocks of two machines cannot tell which of two different listings is newer.
@@ -63,12 +70,17 @@ export function createPublishedListing(config: ServerConfig, options: ListingOpt
       await keep({ ...own, info: info ?? before?.info ?? {} });
       if (known && !isDeepStrictEqual(before?.listing, known.listing)) onListed?.(config.name, known);
     },
+    keepFailure(failure) {
+      if (!known) return;
+      known = { ...known, failure };
+      snapshot?.set(toServerKey(config), known);
+    },
     async adopt(given, prior) {
       const listed = parseCachedListing(given);
       if (listed?.hash !== hashServer(config)) return true;
       if (listed.savedAt <= (known?.savedAt ?? 0)) return isDeepStrictEqual(listed.listing, known?.listing);
       // The result of a handshake is valid between its two sides only.
-      await keep({ ...listed, prior });
+      await keep({ ...listed, prior, failure: undefined });
       return true;
     },
   };

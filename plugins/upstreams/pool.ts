@@ -187,7 +187,8 @@ function isSelected(server: PooledServer, which: DiscoverySelection, freshMs: nu
   if (server.held) return false;
   if (which === "all") return true;
   if (which === "missing") return server.listing.known === undefined;
-  if (which === "stale") return !isFresh(server.listing.known, freshMs);
+  if (which === "stale")
+    return !isFresh(server.listing.known, freshMs) || server.listing.known?.failure !== undefined;
   return server.config.name === which.name;
 }
 

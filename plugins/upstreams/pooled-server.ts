@@ -13,7 +13,7 @@ import { backoffDelay } from "../lib/backoff.ts";
 import { hashServer } from "../lib/hash.ts";
 import { connectBackoff, createPooledConnection, type PooledConnection } from "./connection.ts";
 import { createPublishedListing, type ListingOptions, type PublishedListing } from "./listing.ts";
-import type { CachedListing } from "./snapshot.ts";
+import { type CachedListing, recallFailure } from "./snapshot.ts";
 
 interface PooledServerOptions extends ListingOptions {
   readonly idleMs: number;
@@ -113,6 +113,7 @@ export function createPooledServer(
     async restore(cached) {
       const own = cached?.hash === hashServer(config) && !held ? cached : undefined;
       prior = own?.prior;
+      failure = own?.failure && recallFailure(own.failure);
       await listing.restore(own).catch(refuse);
       if (own) options.onOffer?.(name);
     },
@@ -205,6 +206,7 @@ export function createPooledServer(
     // The failure of a retry that comes too early only adds when the next one is.
     if (reported !== undefined && error.message.startsWith(reported)) return;
     reported = error.message;
+    listing.keepFailure({ code: error.code, message: error.message, at: Date.now() });
     const message = error.message.includes(`"${name}"`)
       ? error.message
       : `The server "${name}": ${error.message}`;

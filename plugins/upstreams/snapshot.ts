@@ -1,7 +1,7 @@
 import * as v from "valibot";
-import { isJsonObject, type JsonObject, type ToolDefinition } from "../../core/mod.ts";
+import { GatewayError, isJsonObject, type JsonObject, type ToolDefinition } from "../../core/mod.ts";
 import type { Cache } from "../../core/services/cache.ts";
-import type { Listing, UpstreamInfo } from "../../core/services/servers.ts";
+import { CONNECT_FAILED, type Listing, NEEDS_AUTH, type UpstreamInfo } from "../../core/services/servers.ts";
 import { sha256Hex } from "../lib/hash.ts";
 
 /** A server's listing as it is kept from one start to the next. */
@@ -13,6 +13,15 @@ export interface CachedListing {
   readonly listing: Listing;
   /** Result of the handshake, which makes the next one shorter. */
   readonly prior?: unknown;
+  /** Last failure to connect, since when the server has not been listed. */
+  readonly failure?: CachedFailure | undefined;
+}
+
+/** Failure to connect, as it is kept from one start to the next. */
+export interface CachedFailure {
+  readonly code: string;
+  readonly message: string;
+  readonly at: number;
 }
 
 /** The listings of all servers in the cache, as one value: a thousand files would take longer to read than to parse. */
@@ -44,12 +53,25 @@ const cachedListing = v.object({
     prompts: objects,
   }),
   prior: v.optional(v.unknown()),
+  failure: v.optional(v.object({ code: v.string(), message: v.string(), at: v.number() })),
 });
 
 /** Parses a cached listing; undefined if it is not a valid one. */
 export function parseCachedListing(value: unknown): CachedListing | undefined {
   const { success, output } = v.safeParse(cachedListing, value);
   return success ? (output as CachedListing) : undefined;
+}
+
+/** Creates the error of a failure that an earlier process saw. */
+export function recallFailure({ code, message, at }: CachedFailure): GatewayError {
+  const kind = code === NEEDS_AUTH.code ? NEEDS_AUTH : CONNECT_FAILED;
+  return new GatewayError(kind, `${message} That was ${formatAge(Date.now() - at)} ago.`);
+}
+
+function formatAge(ms: number): string {
+  const seconds = Math.max(0, Math.round(ms / 1_000));
+  if (seconds < 120) return `${seconds} s`;
+  return seconds < 7_200 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3_600)} h`;
 }
 
 /** Creates the snapshot of a config. Each config has its own: gateways with other servers must not overwrite it. */

@@ -35,11 +35,13 @@ const outputSchemas: Readonly<Record<string, JsonObject>> = {
     }),
     "more?": integer,
     "nearest?": strings,
+    "disabled?": integer,
     "notSearched?": strings,
   }),
   list_tools: object({
     server: string,
     tools: list({ name: string, summary: string, enabled: boolean, tags: strings }),
+    "disabled?": integer,
     "more?": integer,
     "next?": string,
   }),
@@ -85,7 +87,12 @@ export function describeAnygptTools(gateway: Gateway, exposure: Exposure = "meta
 /** Writes the server instructions: what is behind the gateway, and how it is used. Equal catalogs give equal strings. */
 export function writeAnygptInstructions(gateway: Gateway, exposure: Exposure = "meta"): string {
   const { tools, servers } = countTools(gateway);
-  if (tools === 0) return "No MCP server has tools yet; list_mcp_servers tells how each of them stands.";
+  if (tools === 0) {
+    const all = gateway.catalog.tools().length;
+    return all === 0
+      ? "No MCP server has tools yet; list_mcp_servers tells how each of them stands."
+      : `No tool can be used here: rules disable all ${all} tools. list_mcp_servers lists their MCP servers.`;
+  }
   const offer = `${pluralize(tools, "tool")} of ${pluralize(servers.length, "MCP server")} can be used here: ${joinNames(servers, INSTRUCTION_TOKENS)}.`;
   if (exposure !== "meta") return `${offer} A server connects when it is used.`;
   return (

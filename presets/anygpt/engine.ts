@@ -1,4 +1,5 @@
 import { type Actor, type Gateway, GatewayError, type JsonObject, type Progress } from "../../core/mod.ts";
+import type { Hit } from "../../core/services/search.ts";
 import {
   findTool,
   listServerMetadata,
@@ -77,6 +78,17 @@ export interface Engine {
   ): AsyncIterableIterator<ExecutionEvent>;
 }
 
+/** Writes a hit in the form of the specification. */
+export function toSearchResult({ tool, relevance }: Hit): SearchResult {
+  return {
+    server: tool.server,
+    tool: tool.name,
+    summary: summarize(tool.description),
+    relevance: Math.round(relevance * 100) / 100,
+    tags: tool.tags,
+  };
+}
+
 /** Creates the engine of the AnyGPT specification over a gateway. */
 export function createEngine(gateway: Gateway): Engine {
   const { waitMs } = getAnswersSettings(gateway);
@@ -99,13 +111,7 @@ export function createEngine(gateway: Gateway): Engine {
     async searchTools(query, { server, limit } = {}) {
       await waitForFirstListing(gateway, waitMs);
       const { hits } = await getSearch(gateway)(query, { server, limit: limit || undefined });
-      return hits.map(({ tool, relevance }) => ({
-        server: tool.server,
-        tool: tool.name,
-        summary: summarize(tool.description),
-        relevance: Math.round(relevance * 100) / 100,
-        tags: tool.tags,
-      }));
+      return hits.map(toSearchResult);
     },
     async listTools(server, includeDisabled = false) {
       await ensureListed(gateway, server);

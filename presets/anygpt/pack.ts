@@ -1,4 +1,5 @@
-import { shorten } from "../../plugins/lib/text/shorten.ts";
+import type { Tool } from "../../core/mod.ts";
+import { shorten, summarize } from "../../plugins/lib/text/shorten.ts";
 import { estimateTokens } from "../../plugins/lib/tokens.ts";
 
 /** A tool that fits a query, in the form of the specification. */
@@ -59,6 +60,35 @@ export function fitRows<Key extends string, Row extends Readonly<Record<Key, str
     if (count(rows) <= tokens) break;
   }
   return { rows, more: all.length - kept.length };
+}
+
+/** A tool in a list of tools, in the form of the specification. */
+type ToolRow = Pick<Tool, "name" | "enabled" | "tags"> & { readonly summary: string };
+
+/** Packed lists. The catalog never changes a list of tools, and packing a thousand takes 50 ms. */
+const packed = new WeakMap<readonly Tool[], Map<string, FittedRows<ToolRow>>>();
+
+/** Fits the enabled tools of a list, or all, into a number of tokens. Each list is packed once. */
+export function packTools(
+  tools: readonly Tool[],
+  includeDisabled: boolean,
+  tokens: number,
+): FittedRows<ToolRow> {
+  const known = packed.get(tools) ?? new Map<string, FittedRows<ToolRow>>();
+  packed.set(tools, known);
+  const key = `${tokens} ${includeDisabled}`;
+  const before = known.get(key);
+  if (before) return before;
+  const shown = tools.filter(({ enabled }) => enabled || includeDisabled);
+  const rows = shown.map(({ name, description, enabled, tags }) => ({
+    name,
+    summary: summarize(description),
+    enabled,
+    tags,
+  }));
+  const fitted = fitRows(tokens, rows, "summary");
+  known.set(key, fitted);
+  return fitted;
 }
 
 /** A string that may be cut. */

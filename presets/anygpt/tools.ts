@@ -6,15 +6,27 @@ import {
   type Tool,
   type ToolResult,
 } from "../../core/mod.ts";
-import { findServerError, findTool, hasServer, serverNotFound } from "../../plugins/lib/servers.ts";
+import {
+  findServerError,
+  findTool,
+  hasServer,
+  listServerTools,
+  serverNotFound,
+} from "../../plugins/lib/servers.ts";
 import { shorten } from "../../plugins/lib/text/shorten.ts";
 import { estimateTokens } from "../../plugins/lib/tokens.ts";
-import { getSearch, listPendingServers, toJsonResult } from "../shared/meta-tools.ts";
+import {
+  ensureListed,
+  getSearch,
+  listPendingServers,
+  toJsonResult,
+  waitForFirstListing,
+} from "../shared/meta-tools.ts";
 import { getAnswersSettings, hasStringArguments } from "./answers.ts";
 import { createExamples, fitsExamples, toToolDetails } from "./details.ts";
-import { createEngine } from "./engine.ts";
+import { createEngine, toSearchResult } from "./engine.ts";
 import { createToolNotFoundError, runTarget } from "./execute.ts";
-import { fitRows, packSearchResults } from "./pack.ts";
+import { fitRows, packSearchResults, packTools } from "./pack.ts";
 
 const readOnly = { readOnlyHint: true, openWorldHint: false };
 const string = { type: "string" };
@@ -59,13 +71,21 @@ const searchTools: MetaTool = {
     // The specification takes 0 as the default.
     const limit = args["limit"] || undefined;
     if (typeof server === "string") checkServer(gateway, server);
-    const results = await createEngine(gateway).searchTools(query, {
+    await waitForFirstListing(gateway, getAnswersSettings(gateway).waitMs);
+    const {
+      hits,
+      nearest,
+      disabled = 0,
+    } = await getSearch(gateway)(query, {
       ...(typeof server === "string" && { server }),
       ...(typeof limit === "number" && { limit }),
+      countDisabled: true,
     });
+    const results = hits.map(toSearchResult);
     const pending = listPendingServers(gateway).slice(0, 5);
     const note = {
-      ...(results.length === 0 && (await findNearest(gateway, query, server))),
+      ...(nearest.length > 0 && { nearest: nearest.map(({ id }) => shorten(id, 80)) }),
+      ...(disabled > 0 && { disabled }),
       ...(pending.length > 0 && { notSearched: pending }),
     };
     if (limit !== undefined) return answer(gateway, { results, ...note });
@@ -89,13 +109,19 @@ const listTools: MetaTool = {
   async run(args, { gateway }) {
     const server = String(args["server"]);
     checkServer(gateway, server);
-    const all = await createEngine(gateway).listTools(server, args["includeDisabled"] === true);
+    await ensureListed(gateway, server);
     const trouble = findServerError(gateway, server);
     if (trouble) throw trouble;
-    const rows = all.map(({ name, summary, enabled, tags }) => ({ name, summary, enabled, tags }));
-    const { rows: fitted, more } = fitRows(getAnswersSettings(gateway).listTokens, rows, "summary");
+    const all = listServerTools(gateway, server);
+    const { rows, more } = packTools(
+      all,
+      args["includeDisabled"] === true,
+      getAnswersSettings(gateway).listTokens,
+    );
     const next = `search_tools with server "${server}" finds the others`;
-    return answer(gateway, { server, tools: fitted, ...(more > 0 && { more, next }) });
+    // Without the number, an agent would take a server whose tools are all disabled for one without tools.
+    const note = rows.length === 0 && all.length > 0 ? { disabled: all.length } : {};
+    return answer(gateway, { server, tools: rows, ...note, ...(more > 0 && { more, next }) });
   },
 };
 
@@ -152,17 +178,6 @@ const executeTool: MetaTool = {
     return { ...result, _meta: { ...meta, [ARGUMENTS_NOTE]: "Sent as a JSON string; send an object." } };
   },
 };
-
-/** Finds the tools that came closest to a query without results. */
-async function findNearest(
-  gateway: Gateway,
-  query: string,
-  server: unknown,
-): Promise<{ nearest?: string[] }> {
-  const where = typeof server === "string" ? server : undefined;
-  const { nearest } = await getSearch(gateway)(query, { server: where });
-  return nearest.length > 0 ? { nearest: nearest.map(({ id }) => shorten(id, 80)) } : {};
-}
 
 /** Finds the tool to read on a cut result with. It is in no list, but its details can be asked for. */
 function findReader({ services }: Gateway, server: string, name: string): Tool | undefined {

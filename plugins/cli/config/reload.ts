@@ -5,12 +5,8 @@ import { configArgs, defineCommand } from "../../../core/services/command.ts";
 import { showWaiting } from "../../lib/servers.ts";
 import { formatCount, toTerminalLine, usageError } from "../../lib/terminal/output.ts";
 import { findReadable, otherFiles } from "../config-files.ts";
-import {
-  listRunningGateways,
-  type ReloadOutcome,
-  type RunningGateway,
-  requestReload,
-} from "../running-gateways.ts";
+import { type ReloadOutcome, requestReload } from "../gateway-requests.ts";
+import { listRunningGateways, type RunningGateway } from "../running-gateways.ts";
 
 /** Asks the gateways that run on a config to read it again. */
 export const command = defineCommand({

@@ -1,10 +1,11 @@
 import { type Gateway, isJsonObject, type LoadedConfig } from "../../../core/mod.ts";
 import { configArgs, defineCommand } from "../../../core/services/command.ts";
-import { askServers, isIdle, listServerRows, listStatuses, unknownServers } from "../../lib/servers.ts";
+import { askServers, CHECK_MS, unknownServers } from "../../lib/servers.ts";
 import { formatPath, output, toTerminalLine } from "../../lib/terminal/output.ts";
 import { switchedOff } from "../config-files.ts";
 import { openGateway } from "../context.ts";
 import { listRuleWarnings, readRules, type WrittenRule } from "../rule-warnings.ts";
+import { listShownServers } from "../running-status.ts";
 import { describeFile } from "./sources.ts";
 
 /** Shows the config in use with its servers and tools. */
@@ -12,7 +13,7 @@ export const command = defineCommand({
   args: { json: { type: "boolean", description: "Print JSON" }, ...configArgs },
   async run(given) {
     await openGateway(given, async (gateway, config) => {
-      await askServers(gateway, unknownServers(gateway));
+      await askServers(gateway, unknownServers(gateway), { limitMs: CHECK_MS });
       const shown = await collectFacts(gateway, config);
       output(given.json, shown, () => describe(shown));
     });
@@ -23,7 +24,7 @@ type ConfigFacts = Awaited<ReturnType<typeof collectFacts>>;
 
 async function collectFacts(gateway: Gateway, config: LoadedConfig) {
   const { configFile, preset, settings: options = {} } = config;
-  const rows = listServerRows(gateway);
+  const rows = await listShownServers(gateway);
   const ttlMs = gateway.services.cache?.ttlMs;
   const { files = [] } = (await gateway.services.sources?.collect()) ?? {};
   return {
@@ -39,7 +40,7 @@ async function collectFacts(gateway: Gateway, config: LoadedConfig) {
     servers: {
       configured: rows.length,
       connected: rows.filter(({ status }) => status === "connected").length,
-      atRest: listStatuses(gateway).filter(isIdle).length,
+      atRest: rows.filter(({ isIdle }) => isIdle).length,
     },
     tools: {
       total: rows.reduce((sum, { toolCount }) => sum + toolCount, 0),

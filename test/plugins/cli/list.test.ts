@@ -7,6 +7,8 @@ const config = (mcpServers: object, more: object = {}) => ({
   project: { "toolpipe.config.json": { mcpServers, ...more } },
 });
 
+const faultyFile = JSON.stringify((faulty()["args"] as string[])[0]);
+
 describe("list", () => {
   test("prints servers as the specification shows them, and a dead one with why it is", async () => {
     await place(
@@ -88,6 +90,41 @@ describe("list", () => {
     expect(stdout).toContain("✓ memory (9 tools, 6 enabled)\n");
     expect(stdout).toMatch(/ {2}Status: Connected\n {2}\S.*\n/);
     expect((await runMain(["list"])).stdout).toContain("✓ memory (9 tools)\n");
+  });
+
+  test("--status connects to all at once, for 5 s each, and marks what fails with the remembered tools", async () => {
+    const { project } = await place();
+    const one = { command: "node", args: [join(project, "server.mjs")] };
+    const mcpServers = { one, hang: faulty("hanginit"), hang2: faulty("hanginit", "2") };
+    await write(project, {
+      "server.mjs": `import ${faultyFile};`,
+      "toolpipe.config.json": { mcpServers: { one } },
+    });
+    const [known] = /one \([1-9]\d* tools\)/.exec((await runMain(["list"])).stdout) ?? [];
+    await write(project, { "server.mjs": "process.exit(1)", "toolpipe.config.json": { mcpServers } });
+    const began = performance.now();
+    const { stdout } = await runMain(["list", "--status"]);
+    expect(performance.now() - began).toBeLessThan(9_500);
+    expect(stdout).toContain(`✗ ${known}`);
+    expect(stdout.match(/✗ hang2? \(0 tools\)\n {2}Status: Error\n.*within 5000 ms/g)).toHaveLength(2);
+  }, 30_000);
+
+  test("a server that failed is not listed as one that connects when it is used", async () => {
+    const { project } = await place();
+    await write(project, {
+      "server.mjs": `import ${faultyFile};`,
+      "toolpipe.config.json": {
+        mcpServers: { one: { command: "node", args: [join(project, "server.mjs")] } },
+      },
+    });
+    await runMain(["list"]);
+    await write(project, { "server.mjs": "process.exit(1)" });
+    expect((await runMain(["execute", "one", "echo", "--args", '{"text":"a"}'])).code).not.toBe(0);
+    expect((await runMain(["config", "show"])).stdout).toContain("Servers: 1 configured, 0 connected\n");
+    expect((await runMain(["list"])).stdout).toMatch(/✗ one \([1-9]\d* tools\)\n.*\n {2}Status: Error\n/);
+    await write(project, { "server.mjs": `import ${faultyFile};` });
+    expect((await runMain(["list"])).stdout).toMatch(/✓ one .*\n.*\n {2}Status: Connected\n/);
+    expect((await runMain(["list"])).stdout).toContain("It connects when it is used.");
   });
 
   test("a disabled server is not listed as working", async () => {

@@ -70,6 +70,36 @@ describe("search", () => {
     expect(await readFile(marks, "utf8")).toBe("started\n");
   });
 
+  test("counts the disabled tools that fit, as a line and as JSON", async () => {
+    await withServers({ one: faulty() }, { toolRules: [{ pattern: ["echo"], enabled: false }] });
+    expect(await runMain(["search", "echo"])).toMatchObject({
+      code: 2,
+      stdout: expect.stringMatching(/^No tool fits "echo"\.\n/),
+      stderr: '1 disabled tool fits too. "toolpipe tools --all" lists disabled tools.\n',
+    });
+    expect(JSON.parse((await runMain(["search", "echo", "--json"])).stdout)).toMatchObject({ disabled: 1 });
+  });
+
+  test.each([
+    ["search", ["search", "echo"]],
+    ["tools", ["tools", "one"]],
+    ["inspect", ["inspect", "one", "echo"]],
+    ["config show", ["config", "show"]],
+  ])("%s asks a server again once its listing is older than the cache's TTL", async (_name, args) => {
+    const { project } = await place();
+    const { definition, marks } = await marking(project);
+    const starts = async () => (await readFile(marks, "utf8")).match(/started/g)?.length;
+    const setTtl = (ttl: number) =>
+      write(project, { "toolpipe.config.json": { mcpServers: { one: definition }, cache: { ttl } } });
+    await setTtl(3600);
+    await runMain(["tools", "one"]);
+    await runMain(args);
+    expect(await starts()).toBe(1);
+    await setTtl(0.001);
+    expect((await runMain(args)).code).toBe(0);
+    expect(await starts()).toBe(2);
+  });
+
   test("finds nothing with exit code 2", async () => {
     await withServers({ one: faulty() });
     expect(await runMain(["search", "xyzzy"])).toEqual({
@@ -191,9 +221,19 @@ describe("search", () => {
     expect(stderr).toMatch(/^There are no servers\. [^\n]+\n$/);
   });
 
-  test("--limit bounds what is printed", async () => {
+  test("--limit bounds what is printed, and not what is counted", async () => {
     await withServers({ one: faulty("onebadtool") });
-    expect((await runMain(["search", "tool", "--limit", "3"])).stdout).toContain("(3 found)");
+    const count = async (limit: number) => {
+      const { stdout } = await runMain(["search", "tool", "--limit", String(limit)]);
+      return {
+        found: Number(/\((\d+) found\)/.exec(stdout)?.[1]),
+        printed: stdout.match(/^\d+\. /gm)?.length,
+      };
+    };
+    const { found } = await count(1_000);
+    expect(found).toBeGreaterThan(3);
+    expect(await count(1_000)).toEqual({ found, printed: found });
+    expect(await count(3)).toEqual({ found, printed: 3 });
     expect(JSON.parse((await runMain(["search", "tool", "--json"])).stdout).results).toHaveLength(10);
   });
 

@@ -79,7 +79,7 @@ test("the limit and the server are handed on to the ranker", async () => {
   await gateway.services.search?.("query");
   expect(asked).toEqual([
     ["query", { server: "s", limit: 3 }],
-    ["query", undefined],
+    ["query", {}],
   ]);
   await gateway.close();
 });

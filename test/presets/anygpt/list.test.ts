@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import type { Tool } from "../../../core/mod.ts";
 import { estimateTokens } from "../../../plugins/lib/tokens.ts";
-import { fitRows } from "../../../presets/anygpt/pack.ts";
+import { fitRows, packTools } from "../../../presets/anygpt/pack.ts";
 
 const createRows = (count: number, length = 60) =>
   Array.from({ length: count }, (_, index) => ({
@@ -39,4 +40,15 @@ test("every omitted tool is counted, the budget holds, and at least one tool is 
       },
     ),
   );
+});
+
+test("the tools of a server are packed once, until its list is another one", () => {
+  const tools = createRows(3).map(
+    (row) => ({ ...row, description: row.summary, enabled: row.name !== "tool_1" }) as unknown as Tool,
+  );
+  const first = packTools(tools, false, 2_000);
+  expect(first.rows.map(({ name }) => name)).toEqual(["tool_0", "tool_2"]);
+  expect(packTools(tools, false, 2_000)).toBe(first);
+  expect(packTools(tools, true, 2_000).rows).toHaveLength(3);
+  expect(packTools([...tools], false, 2_000)).not.toBe(first);
 });
