@@ -30,7 +30,6 @@ ENV NODE_ENV=production TOOLPIPE_HOME=/var/lib/toolpipe
 VOLUME /var/lib/toolpipe
 USER node
 EXPOSE 7007
-HEALTHCHECK --interval=10s --timeout=3s --start-period=20s \
-  CMD ["node", "-e", "fetch('http://127.0.0.1:7007/healthz').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+# A client starts it with `docker run -i --rm`, and speaks over stdio; compose.yaml serves over HTTP.
 ENTRYPOINT ["tini", "--", "node", "/app/dist/plugins/cli/toolpipe.js"]
-CMD ["serve", "--http", "7007", "--host", "0.0.0.0", "--config", "/etc/toolpipe/toolpipe.config.yaml"]
+CMD ["serve"]

@@ -27,6 +27,7 @@ interface Service {
   readonly ports?: readonly string[];
   readonly cap_drop?: readonly string[];
   readonly stop_grace_period?: string;
+  readonly healthcheck?: { readonly test: readonly string[] };
 }
 /** A key of YAML that means more than it says, which not every reader knows: what others are made of. */
 interface Written extends Service {
@@ -58,9 +59,8 @@ interface Container {
 const pod = (parts.get("Deployment") as { spec: { template: { spec: JsonObject } } }).spec.template.spec;
 const container = (pod["containers"] as Container[])[0] as Container;
 
-/** Every command line that starts a gateway, by where it stands. */
+/** Every command line that starts a gateway for a team, by where it stands. */
 const commands: readonly (readonly [place: string, args: readonly string[]])[] = [
-  ["Dockerfile", JSON.parse(/^CMD (.+)$/m.exec(dockerfile)?.[1] ?? "[]")],
   ...replicas.map(([name, { command = [] }]) => [name, command] as const),
   ["kubernetes.yaml", container.args],
   ["toolpipe.service", /^ExecStart=\S+ (.+)$/m.exec(unit)?.[1]?.split(" ") ?? []],
@@ -132,9 +132,12 @@ describe("the config of a deployment", () => {
     expect(asked.status).toBe(401);
   });
 
-  test("is told healthy by the check of the image while it is, and not when it is gone", async () => {
+  test("is told healthy by the check of every replica while it is, and not when it is gone", async () => {
+    // A gateway over stdio has no port, so the image itself must not be checked.
+    expect(dockerfile).not.toContain("HEALTHCHECK");
     const server = await serveHttp(await deployed(), { host: "0.0.0.0" });
-    const [, , code = ""] = JSON.parse(/HEALTHCHECK .*CMD (\[.+\])$/m.exec(dockerfile)?.[1] ?? "[]");
+    const [code = "", ...others] = replicas.map(([, { healthcheck }]) => healthcheck?.test.at(-1) ?? "");
+    expect(others).toEqual(others.map(() => code));
     expect(code).toContain(`:${PORT}/`);
     const check = async (port: number | string): Promise<number> => {
       const script = code.replace(`:${PORT}/`, `:${port}/`);
