@@ -216,6 +216,8 @@ export interface ServerStatus {
   readonly status: ServerState;
   /** Reason for the state, as a sentence. */
   readonly reason: string;
+  /** Kind of the error that the state comes from. */
+  readonly failure?: ErrorKind | undefined;
   readonly config: ServerConfig;
   readonly info: UpstreamInfo | undefined;
   /** The lists besides the tools, which are in the catalog. */

@@ -1,9 +1,8 @@
-import { type ErrorKind, type Gateway, GatewayError, nearest, type Tool } from "../../core/mod.ts";
+import { type ErrorKind, errorKinds, type Gateway, GatewayError, nearest, type Tool } from "../../core/mod.ts";
 import {
   CONNECT_FAILED,
   NEEDS_APPROVAL,
   NEEDS_AUTH,
-  type ServerState,
   type ServerStatus,
 } from "../../core/services/servers.ts";
 import type { Connection } from "../../core/services/sources.ts";
@@ -12,6 +11,8 @@ import { shorten, toOneLine } from "./text/shorten.ts";
 import { estimateTokens } from "./tokens.ts";
 
 const LIST_TOKENS = 100;
+/** Names, in the specification, of failures to reach a server. */
+const unreachable = new Set<string | undefined>([CONNECT_FAILED.spec, errorKinds.TIMEOUT.spec]);
 
 /** Server as the specification lists it. */
 export interface ServerMetadata {
@@ -63,16 +64,20 @@ function toServerMetadata(gateway: Gateway, name: string, description: string | 
     toolCount: tools.length,
     enabledCount: tools.filter((tool) => tool.enabled).length,
     // Servers of plugins are always connected.
-    status: toShownStatus(status?.status ?? "connected"),
+    status: status ? toShownStatus(status) : "connected",
     ...(status && !isUsable(status) && { reason: status.reason }),
   };
   return status ? Object.defineProperty(row, "config", { value: status.config.connection }) : row;
 }
 
-/** Maps a state to the three of the specification; the reason tells the rest. */
-function toShownStatus(state: ServerState): ServerMetadata["status"] {
-  if (state === "needs-approval") return "disconnected";
-  return state === "needs-auth" ? "error" : state;
+/**
+ * Maps a state to the three of the specification, and the reason tells the rest: a server that cannot be reached is
+ * disconnected, and one that is to be fixed first (a variable, its definition, a login) has an error.
+ */
+function toShownStatus({ status, failure }: ServerStatus): ServerMetadata["status"] {
+  if (status === "connected") return status;
+  if (status === "needs-auth") return "error";
+  return status === "error" && !unreachable.has(failure?.spec) ? "error" : "disconnected";
 }
 
 /** Whether a server can be called; a disconnected one connects when it is used. */

@@ -225,6 +225,7 @@ export function createPooledServer(
     return {
       name,
       ...(held ?? connectionStatus(connection, connection.failure ?? failure)),
+      failure: (connection.failure ?? failure)?.kind,
       config,
       info: connection.info ?? known?.info,
       listing: known && { ...known.listing, rejected: [...known.listing.rejected, ...rejected] },

@@ -24,7 +24,7 @@ describe("list", () => {
   Status: Connected
 
 ✗ gone (0 tools)
-  Status: Error
+  Status: Disconnected
   The command "to-be-found" could not be started: it was not found.
 
 ✓ two (99 tools)
@@ -42,7 +42,7 @@ describe("list", () => {
     expect(stdout).toMatch(
       /✓ one \([1-9]\d* tools\)\n {2}Faulty\n {2}Status: Disconnected\n {2}It connects when it is used\.\n/,
     );
-    expect(stdout).toContain("✗ gone (0 tools)\n  Status: Error\n");
+    expect(stdout).toContain("✗ gone (0 tools)\n  Status: Disconnected\n");
   });
 
   test("asks a server that is new in a config whose others are known", async () => {
@@ -70,7 +70,7 @@ describe("list", () => {
           description: "",
           toolCount: 0,
           enabledCount: 0,
-          status: "error",
+          status: "disconnected",
           reason: expect.stringContaining("it was not found"),
         },
       ],

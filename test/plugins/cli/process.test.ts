@@ -126,8 +126,8 @@ test("servers are listed, searched and called, and a pipe sees nothing of the wa
   const list = await runCli(["list"], { cwd: project });
   expect(list).toMatchObject({ code: 0, stderr: "" });
   expect(list.stdout).toMatch(/^MCP Servers \(3 configured\):\n\n✓ one \(\d+ tools\)\n/);
-  expect(list.stdout).toMatch(/✗ gone \(0 tools\)\n {2}Status: Error\n/);
-  expect(list.stdout).toMatch(/✗ slow \(0 tools\)\n {2}Status: Error\n.*not ready within 500 ms/);
+  expect(list.stdout).toMatch(/✗ gone \(0 tools\)\n {2}Status: Disconnected\n/);
+  expect(list.stdout).toMatch(/✗ slow \(0 tools\)\n {2}Status: Disconnected\n.*not ready within 500 ms/);
   const [search, execute, gone] = await Promise.all([
     runCli(["mcp", "search", "echo", "--json"], { cwd: project, bin: "anygpt" }),
     runCli(["execute", "one", "echo", "--args", '{"text":"hello"}'], { cwd: project }),

@@ -45,7 +45,7 @@ describe("refresh", () => {
     });
     const json = await runMain(["refresh", "--json"]);
     expect(JSON.parse(json.stdout).servers).toEqual([
-      expect.objectContaining({ name: "gone", status: "error", toolCount: 0 }),
+      expect.objectContaining({ name: "gone", status: "disconnected", toolCount: 0 }),
       expect.objectContaining({ name: "two", status: "connected", toolCount: 99 }),
     ]);
     expect(json.code).toBe(3);

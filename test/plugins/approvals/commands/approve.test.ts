@@ -90,7 +90,7 @@ describe("a server that a project defines", () => {
         '✓ Approved docs\n  Runs: /nowhere/to-be-found\n  It cannot be used yet: The command "to-be-found" could not be started: it was not found.\n',
       stderr: "",
     });
-    expect((await runMain(["list"])).stdout).toContain("✗ docs (0 tools)\n  Status: Error\n");
+    expect((await runMain(["list"])).stdout).toContain("✗ docs (0 tools)\n  Status: Disconnected\n");
   });
 
   test("an approval of one project is none of another's, and can be taken back from anywhere", async () => {
