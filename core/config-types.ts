@@ -13,7 +13,7 @@ export interface BuiltinOptions {
     readonly details?: "parameters" | "signature" | "schema" | undefined;
     /**
      * Tokens of tool details above which descriptions are shortened.
-     * @default 105
+     * @default 100
      */
     readonly detailTokens?: number | undefined;
     /**

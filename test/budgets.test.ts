@@ -122,7 +122,7 @@ describe("the details of a tool", () => {
       .filter((_, index) => index % 10 === 0 || !isReal);
     const [signature, parameters, schema] = (["signature", "parameters", "schema"] as const).map((style) =>
       percentile(
-        tools.map((tool) => tokens(JSON.stringify(toToolDetails(tool, style, 105)))),
+        tools.map((tool) => tokens(JSON.stringify(toToolDetails(tool, style, 100)))),
         0.9,
       ),
     );

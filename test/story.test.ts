@@ -29,7 +29,7 @@ test("an agent reads README.md with one server and creates an issue with another
 
   const taken = steps.map(({ answer }) => tokens(answer));
   for (const index of [0, 3]) expect(taken[index]).toBeLessThanOrEqual(200);
-  for (const index of [1, 4]) expect(taken[index]).toBeLessThanOrEqual(105);
+  for (const index of [1, 4]) expect(taken[index]).toBeLessThanOrEqual(100);
   expect(tokens(tools)).toBeLessThanOrEqual(400);
   // The assumptions of the specification.
   expect(storyTokens(story)).toBeLessThan(1600);

@@ -1,4 +1,11 @@
-import { type ErrorKind, errorKinds, type Gateway, GatewayError, nearest, type Tool } from "../../core/mod.ts";
+import {
+  type ErrorKind,
+  errorKinds,
+  type Gateway,
+  GatewayError,
+  nearest,
+  type Tool,
+} from "../../core/mod.ts";
 import {
   CONNECT_FAILED,
   NEEDS_APPROVAL,

@@ -18,7 +18,7 @@ const options = v.strictObject({
     "How `get_tool_details` describes parameters: one by one, as one line of TypeScript, or as JSON Schema.",
     "parameters",
   ),
-  detailTokens: option(tokens, "Tokens of tool details above which descriptions are shortened.", 105),
+  detailTokens: option(tokens, "Tokens of tool details above which descriptions are shortened.", 100),
   searchTokens: option(tokens, "Maximal tokens of a search result where the search has no limit.", 200),
   listTokens: option(
     tokens,

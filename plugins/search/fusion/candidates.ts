@@ -55,12 +55,47 @@ export function findCandidates(
   found.sort(
     (a, b) => b.named * NAMED + b.score - a.named * NAMED - a.score || (a.tool.id < b.tool.id ? -1 : 1),
   );
-  return found.map(({ tool, score, scores }) => ({
+  return orderEquals(found, whole.keyword).map(({ tool, score, scores }) => ({
     tool,
     score,
     scores: { keyword: scores[0] ?? 0, embedding: scores[1] ?? 0, tag: scores[2] ?? 0 },
     evidence: () => collectEvidence(texts, tool),
   }));
+}
+
+/** Coverage of a query of which every telling word is found; sums of fractions are not exact. */
+const WHOLE_QUERY = 0.999;
+
+/**
+ * Orders neighbors of a server that a query names, and fits equally, by their names. "github issue" says nothing of what
+ * is to be done: `create_issue` and `update_issue` have all its words, and the length of a description would decide.
+ */
+function orderEquals<T extends { readonly tool: Tool; readonly named: number }>(
+  found: readonly T[],
+  keyword: QueryScores,
+): readonly T[] {
+  const ordered = [...found];
+  /** The current neighbors of each server: what they have in common, and their places. */
+  const runs = new Map<string, { readonly key: number | undefined; readonly places: number[] }>();
+  for (const [place, item] of found.entries()) {
+    const { server } = item.tool;
+    const key = item.named > 0 ? undefined : equalityKey(keyword, item.tool);
+    const run = runs.get(server);
+    if (run?.key === undefined || run.key !== key) {
+      runs.set(server, { key, places: [place] });
+      continue;
+    }
+    run.places.push(place);
+    const items = run.places.map((at) => ordered[at] as T).sort((a, b) => (a.tool.id < b.tool.id ? -1 : 1));
+    for (const [index, at] of run.places.entries()) ordered[at] = items[index] as T;
+  }
+  return ordered;
+}
+
+/** Returns what tells a tool from its equals; undefined if the query says more than that, or does not name the server. */
+function equalityKey(keyword: QueryScores, tool: Tool): number | undefined {
+  const { queryCoverage = 0, nameCoverage = 0, serverCoverage = 0 } = keyword.features(tool);
+  return queryCoverage >= WHOLE_QUERY && serverCoverage > 0 && nameCoverage > 0 ? nameCoverage : undefined;
 }
 
 function sum(numbers: readonly number[]): number {
