@@ -41,7 +41,11 @@ export function followConfig(
     try {
       const next = await load();
       await served.reload(next);
-      process.stderr.write("toolpipe: the config was reloaded.\n");
+      const moved =
+        next.configFile === file
+          ? ""
+          : ` ${next.configFile ?? "No config"} serves in place of ${file ?? "no config"}.`;
+      process.stderr.write(`toolpipe: the config was reloaded.${moved}\n`);
       moveTo(next);
     } catch (thrown) {
       const error = GatewayError.from(thrown, "The config cannot be read.");

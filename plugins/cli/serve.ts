@@ -1,6 +1,13 @@
 import { join } from "node:path";
-import { type CloseOptions, findConfig, GatewayError, type LoadedConfig } from "../../core/mod.ts";
+import {
+  type CloseOptions,
+  findConfig,
+  GatewayError,
+  type LoadedConfig,
+  type Plugin,
+} from "../../core/mod.ts";
 import { type ConfigChoice, configArgs, defineCommand } from "../../core/services/command.ts";
+import type { Notices } from "../../core/services/notices.ts";
 import { createApprovalStore } from "../approvals/mod.ts";
 import { sleep } from "../lib/backoff.ts";
 import { hashFile } from "../lib/hash.ts";
@@ -50,19 +57,38 @@ export const command = defineCommand({
     const where = parseAddress({ http, host, "allow-host": hosts, "allow-origin": origins });
     const choose = http === undefined ? chooseConfig : async (args: ConfigChoice) => ({ args });
     const chosen: Choice = await choose(given);
-    if (chosen.refused !== undefined) process.stderr.write(`toolpipe: ${describeRefused(chosen.refused)}\n`);
+    /** What agents are told while a config waits for approval. */
+    let notice: string | undefined;
     const load = async (args: ConfigChoice): Promise<LoadedConfig> => {
       const loaded = await loadServeConfig(args);
       const shown = http === undefined ? loaded : await withPages(loaded);
-      return { ...shown, plugins: [...(shown.plugins ?? []), onIdle(() => void releaseMemory())] };
+      const own = [
+        onIdle(() => void releaseMemory()),
+        tellNotices(() => (notice === undefined ? [] : [notice])),
+      ];
+      return { ...shown, plugins: [...(shown.plugins ?? []), ...own] };
     };
     const config = await load(chosen.args);
+    if (chosen.refused !== undefined) {
+      notice = `${describeRefused(chosen.refused)} ${describeServed(config.configFile)}`;
+      process.stderr.write(`toolpipe: ${notice}\n`);
+    }
     const server = http === undefined ? await openStdio(config) : await openHttp(config, where);
     const following = followConfig(config, server, async () => {
       // The approval may have changed since the last load.
       const { args, refused }: Choice = await choose(given);
-      if (refused === undefined) return load(args);
-      throw new GatewayError("CONFIG_INVALID", describeRefused(refused));
+      if (refused === undefined) {
+        const next = await load(args);
+        notice = undefined;
+        return next;
+      }
+      const { configFile } = server.gateway;
+      const served =
+        configFile === refused
+          ? "The gateway serves the config as it was when it was approved."
+          : describeServed(configFile);
+      notice = `${describeRefused(refused)} ${served}`;
+      throw new GatewayError("CONFIG_INVALID", notice);
     });
     // By convention, this signal makes a server read its config again.
     if (process.platform !== "win32") process.on("SIGHUP", () => void following.reload().catch(() => {}));
@@ -137,7 +163,24 @@ async function chooseConfig(given: ConfigChoice): Promise<Choice> {
 }
 
 function describeRefused(file: string): string {
-  return `${file} is not used, because it is not approved in its current form. Read it, then run: toolpipe approve --file ${file}`;
+  return `${file} is not used, because it is not approved in its current form. To use it, read it, then run "toolpipe approve --file ${file}".`;
+}
+
+function describeServed(file: string | undefined): string {
+  return file === undefined
+    ? "The gateway serves the servers of the clients on this machine instead."
+    : `The gateway serves ${file} instead.`;
+}
+
+/** Tells agents what they should know about the gateway beside its servers. */
+function tellNotices(list: Notices): Plugin {
+  return {
+    name: "notices",
+    provides: ["notices"],
+    setup(gateway) {
+      gateway.provide("notices", list);
+    },
+  };
 }
 
 /** Closes after the client has disconnected or a signal has come; a second signal ends the process at once. */

@@ -98,7 +98,8 @@ export function serverNotFound(gateway: Gateway, server: string, start = ""): Ga
   const hint = nearest(server, names);
   const there = `There is no server "${shorten(server, 80)}"${hint ? `; did you mean "${hint}"?` : "."}`;
   const all = names.length > 0 ? ` The servers are ${joinNames(names)}.` : " There are no servers.";
-  return new GatewayError("TOOL_NOT_FOUND", `${start}${there}${all}`, {
+  const notes = (gateway.services.notices?.() ?? []).map((notice) => ` ${notice}`).join("");
+  return new GatewayError("TOOL_NOT_FOUND", `${start}${there}${all}${notes}`, {
     data: { server, suggestions: hint ? [hint] : [] },
   });
 }

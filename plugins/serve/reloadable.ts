@@ -37,7 +37,9 @@ export async function serveReloadable(
     },
     instructions(client) {
       const { gateway, config: from } = current;
-      return from.preset.instructions?.(gateway, gateway.services.exposure?.get(client));
+      const own = from.preset.instructions?.(gateway, gateway.services.exposure?.get(client));
+      const notices = gateway.services.notices?.() ?? [];
+      return [...(own ? [own] : []), ...notices].join(" ") || undefined;
     },
     reload(next) {
       // One after another: of two changes at once, the later one must be the one that stays.

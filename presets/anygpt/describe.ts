@@ -24,6 +24,7 @@ const outputSchemas: Readonly<Record<string, JsonObject>> = {
     }),
     "more?": integer,
     "next?": string,
+    "note?": string,
   }),
   search_tools: object({
     results: list({

@@ -49,7 +49,12 @@ const listMcpServers: MetaTool = {
     const rows = await createEngine(gateway).listServers();
     const { rows: fitted, more } = fitRows(getAnswersSettings(gateway).listTokens, rows, "description");
     const next = "search_tools finds the tools of the others";
-    return answer(gateway, { servers: fitted, ...(more > 0 && { more, next }) });
+    const notices = gateway.services.notices?.() ?? [];
+    return answer(gateway, {
+      servers: fitted,
+      ...(more > 0 && { more, next }),
+      ...(notices.length > 0 && { note: notices.join(" ") }),
+    });
   },
 };
 

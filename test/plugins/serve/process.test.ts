@@ -173,6 +173,43 @@ describe("toolpipe, started by a client in a folder with a config", () => {
     const revoking = await startServe(home, ["revoke", "--file", "toolpipe.config.json"]);
     expect(await revoking.exit).toEqual([0, null]);
   });
+
+  test("tells the agent and stderr which config serves and which one waits", async () => {
+    const home = await temporaryFolder({ "toolpipe.config.json": '{ "mcpServers": {} }' });
+    const file = join(home, "toolpipe.config.json");
+    const waiting = `${file} is not used, because it is not approved in its current form.`;
+    const ask = async (server: Awaited<ReturnType<typeof startServe>>): Promise<string> =>
+      JSON.stringify(await server.request("tools/call", { name: "list_mcp_servers", arguments: {} }));
+    const instructions = async (server: Awaited<ReturnType<typeof startServe>>): Promise<string> => {
+      const clientInfo = { name: "test", version: "1" };
+      const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo };
+      return JSON.stringify(await server.request("initialize", params));
+    };
+    const fresh = await startServe(home, []);
+    const instead = "The gateway serves the servers of the clients on this machine instead.";
+    expect(await instructions(fresh)).toContain(waiting);
+    expect(await ask(fresh)).toContain(`${waiting} To use it, read it`);
+    expect(await ask(fresh)).toContain(instead);
+    expect(fresh.errors.join("\n")).toMatch(/is not approved in its current form.* instead\.$/m);
+    fresh.child.stdin.end();
+    await fresh.exit;
+
+    await (await startServe(home, ["approve", "--file", "toolpipe.config.json"])).exit;
+    const running = await startServe(home, []);
+    expect(await ask(running)).not.toContain("not approved");
+    await writeFile(file, '{ "mcpServers": {}, "options": {} }');
+    await running.until(() => running.errors.find((error) => error.includes(waiting)));
+    expect(running.errors.join("\n")).toContain(
+      "The gateway serves the config as it was when it was approved.",
+    );
+    expect(await ask(running)).toContain("The gateway serves the config as it was when it was approved.");
+    const other = await running.request("tools/call", { name: "list_tools", arguments: { server: "new" } });
+    expect(JSON.stringify(other)).toContain(waiting);
+    await (await startServe(home, ["approve", "--file", "toolpipe.config.json"])).exit;
+    running.signal("SIGHUP");
+    await running.until(() => running.errors.find((error) => error.includes("was reloaded")));
+    expect(await ask(running)).not.toContain("not approved");
+  });
 });
 
 function names({ result }: JsonObject): string[] {
