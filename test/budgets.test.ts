@@ -6,9 +6,9 @@ import type { Gateway, JsonObject } from "../core/mod.ts";
 import { estimateTokens } from "../plugins/lib/tokens.ts";
 import { toToolDetails } from "../presets/anygpt/details.ts";
 import { describeAnygptTools, writeAnygptInstructions } from "../presets/anygpt/mod.ts";
-import { realCatalog, realQueries } from "./plugins/types/_real-catalog.ts";
 import { openCatalog, sampleCatalog } from "./presets/_anygpt-catalog.ts";
 import { readText } from "./support/failure.ts";
+import { realCatalog, realQueries } from "./support/real-catalog.ts";
 
 const isReal = realCatalog().length > 0;
 const catalog = isReal ? realCatalog() : sampleCatalog;

@@ -16,8 +16,8 @@ import { telemetry } from "../plugins/telemetry/mod.ts";
 import { anygpt } from "../presets/anygpt/mod.ts";
 import { ask } from "./plugins/serve/_http.ts";
 import { registerSdk } from "./plugins/telemetry/_otel.ts";
-import { script } from "./plugins/upstreams/_fixtures.ts";
 import { hasChromium, openPage, startBrowser } from "./support/browser.ts";
+import { script } from "./support/stdio-servers.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
 
 /** Each is named by where it is put, so that a leak says where it came from. */

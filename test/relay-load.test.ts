@@ -8,8 +8,8 @@ import { guard } from "../plugins/guard/mod.ts";
 import { retry } from "../plugins/retry/mod.ts";
 import { anygpt } from "../presets/anygpt/mod.ts";
 import { passthrough } from "../presets/passthrough.ts";
-import { until } from "./plugins/upstreams/_fixtures.ts";
 import { fixtureServer, openClient, readText, type TestClient } from "./presets/_passthrough.ts";
+import { until } from "./support/stdio-servers.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
 
 const TIMEOUT_MS = 120_000;

@@ -2,9 +2,9 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { JsonObject } from "../core/mod.ts";
 import { ask, readAnswer } from "./plugins/serve/_http.ts";
-import { until } from "./plugins/upstreams/_fixtures.ts";
 import { balancer } from "./support/balancer.ts";
 import { type Serving, startServe } from "./support/start-serve.ts";
+import { until } from "./support/stdio-servers.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
 
 const TIMEOUT_MS = 120_000;

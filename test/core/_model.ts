@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import type { Call, Hooks, Next, Plugin, PluginOrder, SettledCall } from "../../core/mod.ts";
 import { textResult } from "../../core/mod.ts";
-import { hang, plugin, type Throwable, throwableNames, throwables } from "./_fixtures.ts";
+import { hang, plugin, type Throwable, throwableNames, throwables } from "../support/hooks.ts";
 
 /** The behavior of a hook of the first three stages. */
 export interface Step {

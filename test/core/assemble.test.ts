@@ -3,7 +3,7 @@ import * as v from "valibot";
 import { describe, expect, test, vi } from "vitest";
 import { claimKeys, configureAll, sortForHooks, sortForSetup } from "../../core/assemble.ts";
 import { createGateway, definePlugin, type Plugin, type PluginOrder } from "../../core/mod.ts";
-import { plugin } from "./_fixtures.ts";
+import { plugin } from "../support/hooks.ts";
 
 const names = (plugins: readonly Plugin[]): string[] => plugins.map(({ name }) => name);
 /** A plugin that provides a service of its own name, and uses those of others. */

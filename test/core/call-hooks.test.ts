@@ -27,7 +27,7 @@ import {
   type Throwable,
   throwableNames,
   throwables,
-} from "./_fixtures.ts";
+} from "../support/hooks.ts";
 
 const newCall = (): Call => new Call({ tool: "s:t" });
 

@@ -11,7 +11,7 @@ import {
   type ToolResult,
   textResult,
 } from "../../core/mod.ts";
-import { collectUnhandled, listed, plugin } from "./_fixtures.ts";
+import { collectUnhandled, listed, plugin } from "../support/hooks.ts";
 
 const first = new GatewayError("TIMEOUT", "Too slow.");
 const second = new GatewayError("CANCELLED", "Given up.");

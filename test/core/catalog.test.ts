@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
 import { createCatalog } from "../../core/catalog.ts";
 import { type Catalog, createGateway, type Tool, type ToolDefinition } from "../../core/mod.ts";
-import { deferred, listed, plugin, quiet } from "./_fixtures.ts";
+import { deferred, listed, plugin, quiet } from "../support/hooks.ts";
 
 const silent = { discover(): void {}, changed(): void {} };
 const tool = (name: string, description?: string): ToolDefinition => ({ name, description, inputSchema: {} });

@@ -15,9 +15,9 @@ import {
 } from "../../core/mod.ts";
 import { upstreams } from "../../plugins/upstreams/mod.ts";
 import { presets } from "../../presets/mod.ts";
+import { listed, plugin } from "../support/hooks.ts";
 import { openGateway } from "../support/open-gateway.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
-import { listed, plugin } from "./_fixtures.ts";
 
 /** Opens the gateway of a config file in JSON, with modules beside it. */
 async function openConfig(config: object, modules: Readonly<Record<string, string>> = {}): Promise<Gateway> {

@@ -1,7 +1,7 @@
 import { inspect } from "node:util";
 import { describe, expect, expectTypeOf, test } from "vitest";
 import { type CoreCode, defineError, type ErrorKind, errorKinds, GatewayError } from "../../core/mod.ts";
-import { throwableNames, throwables } from "./_fixtures.ts";
+import { throwableNames, throwables } from "../support/hooks.ts";
 
 /** The class as another copy of this package would bring it. */
 class ForeignError extends Error {

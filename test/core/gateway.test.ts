@@ -23,7 +23,7 @@ import {
   type Throwable,
   throwableNames,
   throwables,
-} from "./_fixtures.ts";
+} from "../support/hooks.ts";
 
 afterEach(() => {
   vi.useRealTimers();

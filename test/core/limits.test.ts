@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { type Call, createGateway, type GatewayError, localTools, textResult } from "../../core/mod.ts";
-import { hang, listed, plugin } from "./_fixtures.ts";
+import { hang, listed, plugin } from "../support/hooks.ts";
 
 const answer = plugin("answer", {
   execute(call) {

@@ -8,7 +8,7 @@ import {
   type ToolResult,
   textResult,
 } from "../../core/mod.ts";
-import { plugin, throwableNames, throwables } from "./_fixtures.ts";
+import { plugin, throwableNames, throwables } from "../support/hooks.ts";
 
 const object = { type: "object" };
 

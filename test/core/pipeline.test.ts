@@ -13,7 +13,7 @@ import {
   textResult,
 } from "../../core/mod.ts";
 import { createPipeline } from "../../core/pipeline.ts";
-import { deferred, hang, listed, plugin, quiet, throwableNames, throwables } from "./_fixtures.ts";
+import { deferred, hang, listed, plugin, quiet, throwableNames, throwables } from "../support/hooks.ts";
 import { build, expected, specs, type Witness } from "./_model.ts";
 
 const stages = ["resolve", "policy", "validate", "execute"] as const;

@@ -8,7 +8,7 @@ import {
   textResult,
 } from "../../core/mod.ts";
 import { isPreset } from "../../core/preset.ts";
-import { listed, plugin } from "./_fixtures.ts";
+import { listed, plugin } from "../support/hooks.ts";
 
 const ping: MetaTool = { name: "ping", inputSchema: { type: "object" }, run: () => textResult("pong") };
 const wrongOnes: unknown[] = [

@@ -11,7 +11,7 @@ import {
   type PluginGateway,
   textResult,
 } from "../../core/mod.ts";
-import { listed, plugin } from "./_fixtures.ts";
+import { listed, plugin } from "../support/hooks.ts";
 
 declare module "../../core/services/mod.ts" {
   interface Services {

@@ -5,7 +5,7 @@ import { onTestFinished, vi } from "vitest";
 import type { Gateway, JsonObject, Plugin, Preset } from "../../core/mod.ts";
 import { serveStdio } from "../../plugins/serve/mod.ts";
 import { passthrough } from "../../presets/passthrough.ts";
-import { installed, script, until } from "../plugins/upstreams/_fixtures.ts";
+import { installed, script, until } from "../support/stdio-servers.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 /** The clients of every test: both libraries, and the newer one with both protocols. */

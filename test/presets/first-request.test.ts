@@ -2,9 +2,9 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import type { JsonObject, Preset } from "../../core/mod.ts";
 import { anygpt } from "../../presets/anygpt/mod.ts";
 import { gateway as gatewayPreset } from "../../presets/gateway/mod.ts";
-import { faulty } from "../plugins/upstreams/_fixtures.ts";
-import { slowCatalog } from "../plugins/upstreams/_slow-catalog.ts";
 import { openGateway } from "../support/open-gateway.ts";
+import { slowCatalog } from "../support/slow-catalog.ts";
+import { faulty } from "../support/stdio-servers.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 test.each<[string, Preset, string, JsonObject]>([

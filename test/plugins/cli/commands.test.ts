@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
+import { place } from "../../support/place.ts";
 import { runMain } from "../../support/run-cli.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { boxFolder } from "./_box.ts";
-import { place } from "./_place.ts";
 
 let config: string;
 

@@ -3,10 +3,10 @@ import { chmod, readFile, utimes } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { promisify } from "node:util";
 import { beforeEach, describe, expect, test, vi } from "vitest";
+import { faulty, marking, place, write } from "../../support/place.ts";
 import { runMain } from "../../support/run-cli.ts";
 import { toolpipeCommand } from "../../support/start-serve.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
-import { faulty, marking, place, write } from "./_place.ts";
 
 vi.setConfig({ testTimeout: 60_000 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { place } from "../../support/place.ts";
 import { runMain } from "../../support/run-cli.ts";
-import { place } from "./_place.ts";
 
 /** Writes a config with a plugin of this source, and the plugin `demo`. */
 async function placePlugin(source: string, config: object = {}): Promise<void> {

@@ -1,8 +1,8 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
+import { dead, faulty, marking, place, real, write } from "../../support/place.ts";
 import { runMain } from "../../support/run-cli.ts";
-import { dead, faulty, marking, place, real, write } from "./_place.ts";
 
 let project: string;
 

@@ -24,11 +24,11 @@ import { clients } from "../../../plugins/sources/clients.ts";
 import { collect } from "../../../plugins/sources/collect.ts";
 import { inlineSource } from "../../../plugins/sources/custom.ts";
 import { catchFailure } from "../../support/failure.ts";
+import { jsoncText } from "../../support/jsonc-text.ts";
+import { place } from "../../support/place.ts";
 import { temporaryFolder, writeFiles } from "../../support/temporary-folder.ts";
 import { importers } from "../sources/_importers.ts";
 import { createMachine, fixture, mcpServers, platforms } from "../sources/_machine.ts";
-import { jsoncText } from "./_jsonc-text.ts";
-import { place } from "./_place.ts";
 
 const command = { command: "npx", args: ["-y", "toolpipe"] };
 

@@ -1,9 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { dead, faulty, marking, place, real, write } from "../../support/place.ts";
 import { runMain } from "../../support/run-cli.ts";
 import { boxFolder } from "./_box.ts";
-import { dead, faulty, marking, place, real, write } from "./_place.ts";
 
 /** Goes to a project with these servers in its config. */
 async function withServers(mcpServers: object, more: object = {}) {

@@ -1,9 +1,9 @@
 import { stripVTControlCharacters } from "node:util";
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { version } from "../../../core/mod.ts";
+import { place } from "../../support/place.ts";
 import { type Bin, runMain } from "../../support/run-cli.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
-import { place } from "./_place.ts";
 
 beforeEach(async () => {
   await place();

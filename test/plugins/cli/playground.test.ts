@@ -3,9 +3,9 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import type { ColumnAnswer } from "../../../playground/protocol.ts";
+import { place } from "../../support/place.ts";
 import { runMain } from "../../support/run-cli.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
-import { place } from "./_place.ts";
 
 /** Starts the command as a process of its own, and gives the address that it prints. */
 async function start(args: readonly string[], cwd: string): Promise<{ child: ChildProcess; url: string }> {

@@ -1,10 +1,10 @@
 import { join } from "node:path";
 import { beforeEach, expect, test, vi } from "vitest";
 import { version } from "../../../core/mod.ts";
+import { dead, faulty, place, write } from "../../support/place.ts";
 import { runCli } from "../../support/run-cli.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { boxFolder } from "./_box.ts";
-import { dead, faulty, place, write } from "./_place.ts";
 
 // Starting a process takes its time where many things run at once.
 vi.setConfig({ testTimeout: 60_000 });

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
+import { dead, faulty, marking, place, write } from "../../support/place.ts";
 import { runMain } from "../../support/run-cli.ts";
-import { dead, faulty, marking, place, write } from "./_place.ts";
 
 describe("refresh", () => {
   test("asks every server again, and reports what each has", async () => {

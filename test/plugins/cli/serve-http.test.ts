@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { place } from "../../support/place.ts";
 import { runMain } from "../../support/run-cli.ts";
 import { startServe } from "../../support/start-serve.ts";
-import { place } from "./_place.ts";
 
 const demo = { preset: "passthrough", plugins: ["toolpipe/plugins/demo"] };
 const body = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}';

@@ -1,8 +1,8 @@
 import { fileURLToPath } from "node:url";
 import { expect, test, vi } from "vitest";
+import { type Definition, dead, type Files, place } from "../../support/place.ts";
 import { type Finished, runCli, runMain } from "../../support/run-cli.ts";
 import { examples, expected } from "./_examples.ts";
-import { type Definition, dead, type Files, place } from "./_place.ts";
 
 // Starting processes takes its time where many things run at once.
 vi.setConfig({ testTimeout: 120_000 });

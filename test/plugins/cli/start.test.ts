@@ -8,10 +8,10 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createDemoServers } from "../../../plugins/cli/start.ts";
+import { dead, faulty, place } from "../../support/place.ts";
 import { runMain } from "../../support/run-cli.ts";
 import { toolpipeCommand } from "../../support/start-serve.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
-import { dead, faulty, place } from "./_place.ts";
 
 interface Started {
   readonly child: ChildProcess;

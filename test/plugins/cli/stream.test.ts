@@ -4,9 +4,9 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { faulty, place, write } from "../../support/place.ts";
 import { runMain } from "../../support/run-cli.ts";
 import { toolpipeCommand } from "../../support/start-serve.ts";
-import { faulty, place, write } from "./_place.ts";
 
 vi.setConfig({ testTimeout: 60_000 });
 

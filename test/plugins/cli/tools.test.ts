@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { dead, faulty, place, real, write } from "../../support/place.ts";
 import { runMain } from "../../support/run-cli.ts";
 import { boxFolder } from "./_box.ts";
-import { dead, faulty, place, real, write } from "./_place.ts";
 
 /** A project with a real server whose tools that delete are disabled. */
 async function withMemory(): Promise<void> {

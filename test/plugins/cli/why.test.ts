@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { dead, faulty, place, real, write } from "../../support/place.ts";
 import { runMain } from "../../support/run-cli.ts";
-import { dead, faulty, place, real, write } from "./_place.ts";
 
 /** Runs a command and returns its lines. */
 async function readLines(...args: string[]): Promise<string[]> {

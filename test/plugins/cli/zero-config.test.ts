@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { faulty, place, real } from "../../support/place.ts";
 import { runMain } from "../../support/run-cli.ts";
 import { startServe } from "../../support/start-serve.ts";
-import { faulty, place, real } from "./_place.ts";
 
 /** The names of the servers that are listed. */
 async function listed(...args: string[]): Promise<string[]> {

@@ -8,9 +8,9 @@ import { parseDiscoveryOptions } from "../../../plugins/discovery/options.ts";
 import { types } from "../../../plugins/types/mod.ts";
 import { passthrough } from "../../../presets/passthrough.ts";
 import { catchFailure } from "../../support/failure.ts";
+import { faulty } from "../../support/place.ts";
+import { until } from "../../support/stdio-servers.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
-import { faulty } from "../cli/_place.ts";
-import { until } from "../upstreams/_fixtures.ts";
 import { faked, listIssues, memoryCache, pooled, remote } from "./_fixtures.ts";
 
 afterEach(() => vi.unstubAllEnvs());

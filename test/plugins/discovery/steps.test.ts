@@ -7,8 +7,8 @@ import { UPSTREAM_ERROR } from "../../../core/services/servers.ts";
 import { type DiscoveryStep, discoverySteps } from "../../../plugins/discovery/mod.ts";
 import { closeServers, legacyStreamable } from "../../fixtures/http-servers.ts";
 import { catchFailure } from "../../support/failure.ts";
+import { isAlive, until } from "../../support/stdio-servers.ts";
 import { temporaryFolder, writeFiles } from "../../support/temporary-folder.ts";
-import { isAlive, until } from "../upstreams/_fixtures.ts";
 import { faked, gatedServer, listIssues, memoryCache, pooled, remote } from "./_fixtures.ts";
 
 afterEach(closeServers);

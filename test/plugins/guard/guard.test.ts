@@ -4,8 +4,8 @@ import { guard, requestMeta } from "../../../plugins/guard/mod.ts";
 import { memoryStore } from "../../../plugins/lib/memory-store.ts";
 import { memoryLimiter } from "../../../plugins/lib/rate.ts";
 import { rates } from "../../../plugins/rates.ts";
-import { plugin } from "../../core/_fixtures.ts";
 import { getError, readText } from "../../support/failure.ts";
+import { plugin } from "../../support/hooks.ts";
 import { confirmed, keyed, openBank } from "./_guarded.ts";
 
 const charge = { tool: "bank:charge", args: { amount: 5 } };

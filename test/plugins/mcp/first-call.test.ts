@@ -6,8 +6,8 @@ import { sources } from "../../../plugins/sources/mod.ts";
 import { state } from "../../../plugins/state/mod.ts";
 import { upstreams } from "../../../plugins/upstreams/mod.ts";
 import { openGateway } from "../../support/open-gateway.ts";
-import { faulty } from "../upstreams/_fixtures.ts";
-import { slowCatalog } from "../upstreams/_slow-catalog.ts";
+import { slowCatalog } from "../../support/slow-catalog.ts";
+import { faulty } from "../../support/stdio-servers.ts";
 
 test("a call waits until the listing of its server is in the catalog", async () => {
   const slow = slowCatalog();

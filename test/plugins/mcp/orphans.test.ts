@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { faulty, isAlive, until } from "../upstreams/_fixtures.ts";
+import { faulty, isAlive, until } from "../../support/stdio-servers.ts";
 import { connected } from "./_stdio.ts";
 
 const CYCLES = 200;

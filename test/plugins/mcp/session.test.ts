@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Cancellation, GatewayError } from "../../../core/mod.ts";
 import { connectStdio, type StdioUpstream } from "../../../plugins/mcp/stdio/connect.ts";
-import { faulty, fixture, isAlive, readText, script, until } from "../upstreams/_fixtures.ts";
+import { faulty, fixture, isAlive, readText, script, until } from "../../support/stdio-servers.ts";
 import { connected } from "./_stdio.ts";
 
 const sdkServer = fixture("sdk-server.mjs");

@@ -9,9 +9,9 @@ import { fetchBundle, planBundle } from "../../../plugins/registries/bundle.ts";
 import { readEntry } from "../../../plugins/registries/entry.ts";
 import { listZip, ZipError } from "../../../plugins/registries/unzip.ts";
 import { catchFailure } from "../../support/failure.ts";
+import { place } from "../../support/place.ts";
 import { runMain } from "../../support/run-cli.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
-import { place } from "../cli/_place.ts";
 import { startRegistry, status, type TestRegistry, wire } from "./_registry.ts";
 import { type ZipPart, zip } from "./_zip.ts";
 

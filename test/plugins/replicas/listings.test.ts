@@ -6,7 +6,7 @@ import { replicas } from "../../../plugins/replicas/mod.ts";
 import { state } from "../../../plugins/state/mod.ts";
 import { catchFailure } from "../../support/failure.ts";
 import { hasRedis, startRedis, type TestRedis } from "../../support/redis.ts";
-import { fixture, script } from "../upstreams/_fixtures.ts";
+import { fixture, script } from "../../support/stdio-servers.ts";
 import { openReplica } from "./_replica.ts";
 
 const { command, args } = script(fixture("sdk-server.mjs"), "--legacy", "serve");

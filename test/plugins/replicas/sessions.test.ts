@@ -6,8 +6,8 @@ import { definePreset, type MetaTool, textResult } from "../../../core/mod.ts";
 import { replicas } from "../../../plugins/replicas/mod.ts";
 import type { HttpServer } from "../../../plugins/serve/mod.ts";
 import { state } from "../../../plugins/state/mod.ts";
+import { form } from "../../support/asker.ts";
 import { hasRedis, startRedis, type TestRedis } from "../../support/redis.ts";
-import { form } from "../serve/_asker.ts";
 import {
   ask,
   askModern,

@@ -23,8 +23,8 @@ import { sources } from "../../../plugins/sources/mod.ts";
 import { state } from "../../../plugins/state/mod.ts";
 import { timeout } from "../../../plugins/timeout.ts";
 import { upstreams } from "../../../plugins/upstreams/mod.ts";
-import { hang } from "../../core/_fixtures.ts";
 import { getError, readText } from "../../support/failure.ts";
+import { hang } from "../../support/hooks.ts";
 import { openGateway } from "../../support/open-gateway.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 

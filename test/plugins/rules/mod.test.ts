@@ -9,8 +9,8 @@ import {
   textResult,
 } from "../../../core/mod.ts";
 import { type RulesOptions, rules } from "../../../plugins/rules/mod.ts";
-import { plugin } from "../../core/_fixtures.ts";
 import { catchFailure, getError } from "../../support/failure.ts";
+import { plugin } from "../../support/hooks.ts";
 
 /** A server whose tools answer with their name. */
 function server(id: string, ...names: string[]): Plugin {

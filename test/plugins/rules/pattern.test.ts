@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { compilePattern } from "../../../plugins/rules/pattern.ts";
-import { shortest } from "./_shortest.ts";
+import { shortest } from "../../support/shortest.ts";
 
 async function matched(source: string, texts: readonly string[]): Promise<string[]> {
   const { matches } = await compilePattern(source);

@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { compileRules, type ToolRule } from "../../../plugins/rules/mod.ts";
 import { catchFailure } from "../../support/failure.ts";
+import { shortest } from "../../support/shortest.ts";
 import { byTheProse } from "./_prose.ts";
-import { shortest } from "./_shortest.ts";
 
 /** The names of a list that rules leave enabled. */
 async function enabled(

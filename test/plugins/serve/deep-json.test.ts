@@ -4,8 +4,8 @@ import { definePreset, type JsonObject, localTools } from "../../../core/mod.ts"
 import { demo } from "../../../plugins/demo.ts";
 import { getError } from "../../support/failure.ts";
 import { openGateway } from "../../support/open-gateway.ts";
+import { faulty } from "../../support/stdio-servers.ts";
 import { connected } from "../mcp/_stdio.ts";
-import { faulty } from "../upstreams/_fixtures.ts";
 import { ask, readAnswer, send, serveGateway } from "./_http.ts";
 import { connectStdio } from "./_stdio.ts";
 

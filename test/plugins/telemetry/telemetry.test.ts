@@ -24,9 +24,9 @@ import { state } from "../../../plugins/state/mod.ts";
 import { type TelemetryOptions, telemetry } from "../../../plugins/telemetry/mod.ts";
 import { upstreams } from "../../../plugins/upstreams/mod.ts";
 import { openGateway } from "../../support/open-gateway.ts";
+import { script } from "../../support/stdio-servers.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { ask, askModern, preset, serveGateway } from "../serve/_http.ts";
-import { script } from "../upstreams/_fixtures.ts";
 import { registerSdk } from "./_otel.ts";
 
 const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";

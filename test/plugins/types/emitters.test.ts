@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { parseCapability, parseRtfsType, typeEmitters } from "../../../plugins/types/mod.ts";
 import { type EmittedCheck, testTypeEmitter } from "../../contracts/type-emitter.ts";
-import { findFaults, unparsable } from "./_compiler.ts";
+import { findFaults, unparsable } from "../../support/compiler.ts";
 import { python } from "./_custom-emitter.ts";
 
 /** Returns the errors of a parser for these strings. */

@@ -6,7 +6,7 @@ import { createExample } from "../../../plugins/lib/schema/example.ts";
 import { jsonSchema, normalizeSchema } from "../../../plugins/types/json-schema.ts";
 import { manifest } from "../../contracts/type-emitter.ts";
 import { endlessSchemas, sampleSchemas } from "../../support/any-schema.ts";
-import { realCatalog } from "./_real-catalog.ts";
+import { realCatalog } from "../../support/real-catalog.ts";
 import { validValues } from "./_valid-values.ts";
 
 const text = { type: "string" };

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { type CapabilityManifest, parseCapability, rtfs, rtfsType } from "../../../plugins/types/mod.ts";
 import { manifest } from "../../contracts/type-emitter.ts";
-import { realCatalog } from "./_real-catalog.ts";
+import { realCatalog } from "../../support/real-catalog.ts";
 
 const text = { type: "string" };
 const whole = { type: "integer" };

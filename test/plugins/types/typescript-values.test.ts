@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { createExample, typeDeclarations, typescript } from "../../../plugins/types/mod.ts";
 import { manifest } from "../../contracts/type-emitter.ts";
-import { findFaults } from "./_compiler.ts";
-import { realCatalog } from "./_real-catalog.ts";
+import { findFaults } from "../../support/compiler.ts";
+import { realCatalog } from "../../support/real-catalog.ts";
 import { validValues } from "./_valid-values.ts";
 
 /** A program that is in order if the values are of the type of the schema. */

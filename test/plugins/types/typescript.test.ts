@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { typeDeclarations, typescript } from "../../../plugins/types/mod.ts";
 import { manifest } from "../../contracts/type-emitter.ts";
-import { findFaults } from "./_compiler.ts";
+import { findFaults } from "../../support/compiler.ts";
 
 const text = { type: "string" };
 const closed = (properties: object, required: readonly string[] = []): object => ({

@@ -6,7 +6,7 @@ import { createGateway, type Gateway, type Progress, type SettledCall } from "..
 import { audit, memorySink } from "../../../plugins/audit/mod.ts";
 import { anygpt } from "../../../presets/anygpt/mod.ts";
 import { getError, parseJson, readText } from "../../support/failure.ts";
-import { fixture, installed, isAlive, script } from "./_fixtures.ts";
+import { fixture, installed, isAlive, script } from "../../support/stdio-servers.ts";
 
 // One gateway for all tests, as a person has it: with servers of several vendors, on both lines of the SDK.
 let folder: string;

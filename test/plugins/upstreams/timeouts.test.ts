@@ -5,7 +5,7 @@ import { memorySink } from "../../../plugins/audit/mod.ts";
 import { passthrough } from "../../../presets/passthrough.ts";
 import { getError, readText } from "../../support/failure.ts";
 import { openGateway } from "../../support/open-gateway.ts";
-import { faulty } from "./_fixtures.ts";
+import { faulty } from "../../support/stdio-servers.ts";
 
 /** A real server, by default one whose tool `fault` reports progress without end. */
 async function openUpstreams(timeout: object, mode = "progress", upstreams: object = {}): Promise<Gateway> {

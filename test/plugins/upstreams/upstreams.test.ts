@@ -23,9 +23,9 @@ import { type UpstreamsOptions, upstreams } from "../../../plugins/upstreams/mod
 import { anygpt } from "../../../presets/anygpt/mod.ts";
 import { closeServers, listen } from "../../fixtures/http-servers.ts";
 import { getError, parseJson, readText } from "../../support/failure.ts";
+import { faulty as faultyServer, isAlive, script, until } from "../../support/stdio-servers.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { createMachine, mcpServers } from "../sources/_machine.ts";
-import { faulty as faultyServer, isAlive, script, until } from "./_fixtures.ts";
 
 let home: string;
 

@@ -6,8 +6,8 @@ import {
   type DiscoveryConfig,
   type DiscoveryEngine,
 } from "../../../presets/anygpt/mod.ts";
-import { fixture, script, until } from "../../plugins/upstreams/_fixtures.ts";
 import { catchFailure, getError, parseJson } from "../../support/failure.ts";
+import { fixture, script, until } from "../../support/stdio-servers.ts";
 
 type Given = Parameters<typeof createDiscoveryEngine>[0];
 

@@ -1,8 +1,8 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: variables are texts here until a server is connected
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { place } from "../../../support/place.ts";
 import { runMain } from "../../../support/run-cli.ts";
-import { place } from "../../cli/_place.ts";
 
 describe("the summary before an approval", () => {
   const secrets = {

@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
+import { type Definition, type Place, place, write } from "../../../support/place.ts";
 import { type Finished, runMain } from "../../../support/run-cli.ts";
-import { type Definition, type Place, place, write } from "../../cli/_place.ts";
 
 const fixture = fileURLToPath(new URL("../../../fixtures/told-mcp.mjs", import.meta.url));
 

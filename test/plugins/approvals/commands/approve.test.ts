@@ -1,8 +1,8 @@
 import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { dead, faulty, marking, place, real, write } from "../../../support/place.ts";
 import { runMain } from "../../../support/run-cli.ts";
-import { dead, faulty, marking, place, real, write } from "../../cli/_place.ts";
 
 describe("a server that a project defines", () => {
   test("is used once it is approved, asks again when it is changed, and no more once it is revoked", async () => {

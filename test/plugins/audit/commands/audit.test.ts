@@ -4,8 +4,8 @@ import { beforeEach, describe, expect, test, vi } from "vitest";
 import { parseTime } from "../../../../plugins/audit/commands/export.ts";
 import { fileSink } from "../../../../plugins/audit/mod.ts";
 import { record } from "../../../contracts/audit-sink.ts";
+import { place } from "../../../support/place.ts";
 import { runMain } from "../../../support/run-cli.ts";
-import { place } from "../../cli/_place.ts";
 
 let folder: string;
 let project: string;

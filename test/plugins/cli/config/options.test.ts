@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { place } from "../../../support/place.ts";
 import { runMain } from "../../../support/run-cli.ts";
-import { place } from "../_place.ts";
 
 const weather = `
 import { definePlugin } from "toolpipe";

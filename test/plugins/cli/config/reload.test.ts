@@ -3,9 +3,9 @@ import { chmod, mkdir, readdir, readFile, stat, symlink, writeFile } from "node:
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { faulty, type Place, place } from "../../../support/place.ts";
 import { runCli, runMain } from "../../../support/run-cli.ts";
 import { type Serving, startServe } from "../../../support/start-serve.ts";
-import { faulty, type Place, place } from "../_place.ts";
 
 const demo = { preset: "passthrough", plugins: ["toolpipe/plugins/demo"] };
 const running = ({ state }: Place): string => join(state, "state", "running");

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { dead, faulty, place } from "../../../support/place.ts";
 import { runMain } from "../../../support/run-cli.ts";
-import { dead, faulty, place } from "../_place.ts";
 
 test("config show reports that all options have their defaults", async () => {
   await place();

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { faulty, place, write } from "../../../support/place.ts";
 import { runMain } from "../../../support/run-cli.ts";
-import { faulty, place, write } from "../_place.ts";
 
 describe("config sources", () => {
   test("lists the files that were read, those that are broken with the line, and what is odd in them", async () => {

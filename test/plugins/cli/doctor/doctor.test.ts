@@ -9,8 +9,8 @@ import { estimatePreset, estimateTools } from "../../../../plugins/cli/cost.ts";
 import { fileStore } from "../../../../plugins/state/mod.ts";
 import { anygpt } from "../../../../presets/anygpt/mod.ts";
 import { closeServers, listen } from "../../../fixtures/http-servers.ts";
+import { dead, faulty, marking, place, real, write } from "../../../support/place.ts";
 import { runCli, runMain } from "../../../support/run-cli.ts";
-import { dead, faulty, marking, place, real, write } from "../_place.ts";
 
 afterEach(closeServers);
 

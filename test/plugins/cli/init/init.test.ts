@@ -7,9 +7,9 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { describe, expect, test } from "vitest";
 import { getLaunch } from "../../../../plugins/cli/init/client-forms.ts";
+import { dead, faulty, marking, type Place, place, real, write } from "../../../support/place.ts";
 import { runCli, runMain } from "../../../support/run-cli.ts";
 import { toolpipeCommand } from "../../../support/start-serve.ts";
-import { dead, faulty, marking, type Place, place, real, write } from "../_place.ts";
 
 const onWindows = process.platform === "win32";
 const read = (file: string): Promise<string> => readFile(file, "utf8");

@@ -3,8 +3,8 @@ import { GatewayError, type JsonObject } from "../../../../core/mod.ts";
 import { CONNECT_FAILED, NEEDS_APPROVAL } from "../../../../core/services/servers.ts";
 import { describeSearch, searchJson } from "../../../../plugins/discovery/commands/report.ts";
 import { closeServers, listen } from "../../../fixtures/http-servers.ts";
+import { dead, faulty, place } from "../../../support/place.ts";
 import { runMain } from "../../../support/run-cli.ts";
-import { dead, faulty, place } from "../../cli/_place.ts";
 import { listIssues, remote } from "../_fixtures.ts";
 
 afterEach(closeServers);

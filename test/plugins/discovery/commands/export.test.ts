@@ -1,8 +1,8 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { dead, faulty, place } from "../../../support/place.ts";
 import { runMain } from "../../../support/run-cli.ts";
-import { dead, faulty, place } from "../../cli/_place.ts";
 
 const pending = join("capabilities", "servers", "pending");
 

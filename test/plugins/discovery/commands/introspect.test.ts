@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { closeServers, modern } from "../../../fixtures/http-servers.ts";
+import { faulty, marking, type Place, place, write } from "../../../support/place.ts";
 import { runMain } from "../../../support/run-cli.ts";
-import { faulty, marking, type Place, place, write } from "../../cli/_place.ts";
 
 const server = fileURLToPath(new URL("../../../fixtures/told-mcp.mjs", import.meta.url));
 const inputSchema = { type: "object" };

@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { createProgressBar, formatProgress } from "../../../../plugins/lib/terminal/output.ts";
+import { dead, faulty, marking, place, write } from "../../../support/place.ts";
 import { runMain } from "../../../support/run-cli.ts";
-import { dead, faulty, marking, place, write } from "../../cli/_place.ts";
 
 afterEach(() => vi.restoreAllMocks());
 

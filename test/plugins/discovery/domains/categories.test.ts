@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type CategoryContext, inferCategories } from "../../../../plugins/discovery/domains/mod.ts";
-import { realCatalog } from "../../types/_real-catalog.ts";
+import { realCatalog } from "../../../support/real-catalog.ts";
 
 interface Label {
   readonly server: string;

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parseData } from "../../../../core/mod.ts";
 import { editJson } from "../../../../plugins/lib/config-file/edit-json.ts";
-import { jsoncText } from "../../cli/_jsonc-text.ts";
+import { jsoncText } from "../../../support/jsonc-text.ts";
 
 const file = `{
   // what I use

@@ -1,7 +1,7 @@
 import { type Schema, Validator } from "@cfworker/json-schema";
 import { expect, test } from "vitest";
 import { createExample } from "../../../../plugins/lib/schema/example.ts";
-import { realCatalog } from "../../types/_real-catalog.ts";
+import { realCatalog } from "../../../support/real-catalog.ts";
 
 const text = { type: "string" };
 const object = (properties: object, required: readonly string[] = Object.keys(properties)): object => ({

@@ -3,8 +3,8 @@ import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../../core/mod.ts";
 import { compactType, signature } from "../../../../plugins/lib/schema/signature.ts";
 import { anySchema, endlessSchemas } from "../../../support/any-schema.ts";
-import { unparsable } from "../../types/_compiler.ts";
-import { realCatalog } from "../../types/_real-catalog.ts";
+import { unparsable } from "../../../support/compiler.ts";
+import { realCatalog } from "../../../support/real-catalog.ts";
 
 const text = { type: "string" };
 const tree = {

@@ -8,8 +8,8 @@ import {
   toTerminalLine,
   toTerminalLines,
 } from "../../../../plugins/lib/terminal/output.ts";
+import { dead, faulty, place } from "../../../support/place.ts";
 import { runMain } from "../../../support/run-cli.ts";
-import { dead, faulty, place } from "../../cli/_place.ts";
 
 const undo: (() => unknown)[] = [];
 afterEach(() => {

@@ -4,8 +4,8 @@ import { delimiter, join } from "node:path";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { closeServers, modern } from "../../../fixtures/http-servers.ts";
 import { type OAuthServerOptions, oauthServer } from "../../../fixtures/oauth-server.ts";
+import { faulty, place, write } from "../../../support/place.ts";
 import { type Finished, runMain } from "../../../support/run-cli.ts";
-import { faulty, place, write } from "../../cli/_place.ts";
 
 afterEach(closeServers);
 

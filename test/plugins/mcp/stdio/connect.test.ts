@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { connectStdio } from "../../../../plugins/mcp/stdio/connect.ts";
 import { upstreamContract } from "../../../contracts/upstream.ts";
-import { faulty, fixture, installed, readText, script } from "../../upstreams/_fixtures.ts";
+import { faulty, fixture, installed, readText, script } from "../../../support/stdio-servers.ts";
 import { connected } from "../_stdio.ts";
 
 const sdkServer = fixture("sdk-server.mjs");

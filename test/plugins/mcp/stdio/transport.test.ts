@@ -1,7 +1,7 @@
 import process from "node:process";
 import { describe, expect, test } from "vitest";
 import { Cancellation } from "../../../../core/mod.ts";
-import { faulty, readText, until } from "../../upstreams/_fixtures.ts";
+import { faulty, readText, until } from "../../../support/stdio-servers.ts";
 import { connected } from "../_stdio.ts";
 
 /** Another pending request on the same connection, which must survive. */

@@ -2,8 +2,8 @@
 import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, expect, onTestFinished, test, vi } from "vitest";
+import { type Place, place } from "../../../support/place.ts";
 import { runMain } from "../../../support/run-cli.ts";
-import { type Place, place } from "../../cli/_place.ts";
 import { startRegistry, wire } from "../_registry.ts";
 
 const { answers, questions } = vi.hoisted(() => ({ answers: [] as string[], questions: [] as string[] }));

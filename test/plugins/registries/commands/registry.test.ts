@@ -5,9 +5,9 @@ import { beforeEach, describe, expect, test, vi } from "vitest";
 import { createGateway, loadConfig } from "../../../../core/mod.ts";
 import { createMirror, createRegistryClient } from "../../../../plugins/registries/mod.ts";
 import { presets } from "../../../../presets/mod.ts";
+import { type Place, place, write } from "../../../support/place.ts";
 import { hasRedis, startRedis } from "../../../support/redis.ts";
 import { type Finished, runMain } from "../../../support/run-cli.ts";
-import { type Place, place, write } from "../../cli/_place.ts";
 import { catalogue } from "../_catalogue.ts";
 import { startRegistry, status, type TestRegistry, type Wire, wire } from "../_registry.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { type JsonObject, textResult } from "../../../../core/mod.ts";
-import { asker, form, listCodes } from "../_asker.ts";
+import { asker, form, listCodes } from "../../../support/asker.ts";
 import { ask, readMessages, send, serveGateway, streamMessages, until } from "../_http.ts";
 import { connectStdio, type StdioClient } from "../_stdio.ts";
 

@@ -12,7 +12,7 @@ import { memorySink } from "../../../../plugins/audit/mod.ts";
 import { createMcpServer, createView, servePlugin } from "../../../../plugins/serve/mod.ts";
 import { timeout } from "../../../../plugins/timeout.ts";
 import { anygpt } from "../../../../presets/anygpt/mod.ts";
-import { type Asker, asker, form, listCodes } from "../_asker.ts";
+import { type Asker, asker, form, listCodes } from "../../../support/asker.ts";
 import { askModern, modernMeta, readAnswer, serveGateway, until } from "../_http.ts";
 import { connectStdio, type StdioClient } from "../_stdio.ts";
 

@@ -11,8 +11,8 @@ import { definePlugin, type JsonObject, type MetaTool, textResult } from "../../
 import { audit, memorySink } from "../../../../plugins/audit/mod.ts";
 import { auth } from "../../../../plugins/auth/mod.ts";
 import { results } from "../../../../plugins/results/mod.ts";
+import { asker } from "../../../support/asker.ts";
 import { catchFailure } from "../../../support/failure.ts";
-import { asker } from "../_asker.ts";
 import {
   ask,
   askModern,

@@ -8,7 +8,7 @@ import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { definePreset, type JsonObject, type Plugin, type Preset } from "../../../../core/mod.ts";
 import type { PromptProvider } from "../../../../core/services/resources.ts";
-import { form } from "../_asker.ts";
+import { form } from "../../../support/asker.ts";
 import { ask, askModern, modernHeaders, modernMeta, readAnswer, send, serveGateway } from "../_http.ts";
 import { connectStdio } from "../_stdio.ts";
 

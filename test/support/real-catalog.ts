@@ -1,12 +1,12 @@
 import { existsSync, readFileSync } from "node:fs";
-import type { ToolDefinition } from "../../../core/mod.ts";
+import type { ToolDefinition } from "../../core/mod.ts";
 
 /** A tool as its server lists it, with the name of that server. */
 export interface RealTool extends ToolDefinition {
   readonly server: string;
 }
 
-const data = new URL("../../../../shared/data/", import.meta.url);
+const data = new URL("../../../shared/data/", import.meta.url);
 
 /** Tools of real servers, where that collection lies beside the project; none elsewhere. */
 export function realCatalog(): readonly RealTool[] {

@@ -3,8 +3,8 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
-import type { ToolResult } from "../../../core/mod.ts";
-import type { StdioConnection } from "../../../core/services/sources.ts";
+import type { ToolResult } from "../../core/mod.ts";
+import type { StdioConnection } from "../../core/services/sources.ts";
 
 const require = createRequire(import.meta.url);
 
@@ -16,7 +16,7 @@ export function script(file: string, ...args: string[]): StdioConnection {
 
 /** A file of the fixtures. */
 export function fixture(name: string): string {
-  return fileURLToPath(new URL(`../../fixtures/${name}`, import.meta.url));
+  return fileURLToPath(new URL(`../fixtures/${name}`, import.meta.url));
 }
 
 /** A connection to the server that does one thing wrong. */
@@ -26,7 +26,7 @@ export function faulty(mode: string, ...args: string[]): StdioConnection {
 
 /** A connection to a server from the registry, by the name of its package. */
 export function installed(name: string, ...args: string[]): StdioConnection {
-  let folder = dirname(fileURLToPath(new URL("../../../node_modules/x", import.meta.url)));
+  let folder = dirname(fileURLToPath(new URL("../../node_modules/x", import.meta.url)));
   folder = join(folder, name);
   const { bin } = require(join(folder, "package.json")) as { bin: string | Record<string, string> };
   const file = typeof bin === "string" ? bin : Object.values(bin)[0];

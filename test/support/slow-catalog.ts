@@ -1,4 +1,4 @@
-import { definePlugin, type Plugin } from "../../../core/mod.ts";
+import { definePlugin, type Plugin } from "../../core/mod.ts";
 
 /** A plugin that holds back all tools from the catalog until it is let go on. */
 export function slowCatalog(): { plugin: Plugin; isReached: () => boolean; go: () => void } {

@@ -33,7 +33,7 @@ export async function findFaults(modules: readonly string[]): Promise<string[]> 
 
 async function complaints(source: string, options: readonly string[]): Promise<string[]> {
   const { default: compiler } = (await import(
-    new URL("../../../node_modules/typescript/lib/getExePath.js", import.meta.url).href
+    new URL("../../node_modules/typescript/lib/getExePath.js", import.meta.url).href
   )) as { default: () => string };
   const folder = await mkdtemp(join(tmpdir(), "toolpipe-types-"));
   try {

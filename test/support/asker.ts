@@ -6,8 +6,8 @@ import {
   type Plugin,
   type Preset,
   textResult,
-} from "../../../core/mod.ts";
-import type { Client } from "../../../core/services/clients.ts";
+} from "../../core/mod.ts";
+import type { Client } from "../../core/services/clients.ts";
 
 /** The schema of a form. */
 export const form: JsonObject = {

@@ -2,7 +2,7 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
-import { temporaryFolder, writeFiles } from "../../support/temporary-folder.ts";
+import { temporaryFolder, writeFiles } from "./temporary-folder.ts";
 
 /** Variables that lead to files outside of the home and the project. */
 const ELSEWHERE = /^(XDG_|TOOLPIPE|CLAUDE|CLINE|CODEX|COPILOT|OPENCODE|VIBE|APPDATA$|LOCALAPPDATA$)/i;
@@ -50,7 +50,7 @@ export async function write(folder: string, files: Files): Promise<void> {
 /** A definition of a server, as most clients write it. */
 export type Definition = Readonly<Record<string, unknown>>;
 
-const path = (file: string): string => fileURLToPath(new URL(`../../../${file}`, import.meta.url));
+const path = (file: string): string => fileURLToPath(new URL(`../../${file}`, import.meta.url));
 const npm = (name: string): string => path(`node_modules/${name}/dist/index.js`);
 
 /** A server of our own that can do everything wrong. */
