@@ -15,10 +15,10 @@ import { serveHttp } from "../plugins/serve/mod.ts";
 import { telemetry } from "../plugins/telemetry/mod.ts";
 import { anygpt } from "../presets/anygpt/mod.ts";
 import { ask } from "./plugins/serve/_http.ts";
-import { registerSdk } from "./plugins/telemetry/_otel.ts";
 import { hasChromium, openPage, startBrowser } from "./support/browser.ts";
 import { script } from "./support/stdio-servers.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
+import { registerSdk } from "./together/_otel.ts";
 
 /** Each is named by where it is put, so that a leak says where it came from. */
 const canary = (place: string): string => `canary-${place}-7Qx2`;

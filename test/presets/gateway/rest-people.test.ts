@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import type { JsonObject, Plugin } from "../../../core/mod.ts";
 import { getRestStatus } from "../../../presets/gateway/rest.ts";
 import { serveGateway, until } from "../../plugins/serve/_http.ts";
-import { people } from "../../plugins/serve/_people.ts";
+import { people } from "../../together/_people.ts";
 import { type PaySetting, paySetting } from "../_gateway-api.ts";
 
 const charge = "/api/adapters/pay/tools/charge-authorization";

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { type AuthOptions, auth } from "../../../plugins/auth/mod.ts";
+import { type AuthOptions, auth } from "../../plugins/auth/mod.ts";
 
 /** Two people with tokens: `tp_ann` and `tp_bob`. */
 export const people: AuthOptions = {

@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
-import { approvals } from "../../../plugins/approvals/mod.ts";
-import { memoryStore } from "../../../plugins/lib/memory-store.ts";
-import { mcp } from "../../../plugins/mcp/mod.ts";
-import { sources } from "../../../plugins/sources/mod.ts";
-import { state } from "../../../plugins/state/mod.ts";
-import { upstreams } from "../../../plugins/upstreams/mod.ts";
-import { openGateway } from "../../support/open-gateway.ts";
-import { slowCatalog } from "../../support/slow-catalog.ts";
-import { faulty } from "../../support/stdio-servers.ts";
+import { approvals } from "../../plugins/approvals/mod.ts";
+import { memoryStore } from "../../plugins/lib/memory-store.ts";
+import { mcp } from "../../plugins/mcp/mod.ts";
+import { sources } from "../../plugins/sources/mod.ts";
+import { state } from "../../plugins/state/mod.ts";
+import { upstreams } from "../../plugins/upstreams/mod.ts";
+import { openGateway } from "../support/open-gateway.ts";
+import { slowCatalog } from "../support/slow-catalog.ts";
+import { faulty } from "../support/stdio-servers.ts";
 
 test("a call waits until the listing of its server is in the catalog", async () => {
   const slow = slowCatalog();

@@ -1,13 +1,13 @@
 import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { localTools, textResult } from "../../../core/mod.ts";
-import { requestMeta } from "../../../core/services/policy.ts";
-import { audit } from "../../../plugins/audit/mod.ts";
-import { guard } from "../../../plugins/guard/mod.ts";
-import { state } from "../../../plugins/state/mod.ts";
-import { openGateway } from "../../support/open-gateway.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { localTools, textResult } from "../../core/mod.ts";
+import { requestMeta } from "../../core/services/policy.ts";
+import { audit } from "../../plugins/audit/mod.ts";
+import { guard } from "../../plugins/guard/mod.ts";
+import { state } from "../../plugins/state/mod.ts";
+import { openGateway } from "../support/open-gateway.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 test("behind the guard a call is recorded once it may happen: a refusal and a replay are one record each, and a key is not used up by a call that could not be recorded", async () => {
   const folder = await temporaryFolder({ logs: "a file where a folder should be" });

@@ -7,14 +7,14 @@ import {
   localTools,
   type Plugin,
   textResult,
-} from "../../../../core/mod.ts";
-import { memorySink } from "../../../../plugins/audit/mod.ts";
-import { createMcpServer, createView, servePlugin } from "../../../../plugins/serve/mod.ts";
-import { timeout } from "../../../../plugins/timeout.ts";
-import { anygpt } from "../../../../presets/anygpt/mod.ts";
-import { type Asker, asker, form, listCodes } from "../../../support/asker.ts";
-import { askModern, modernMeta, readAnswer, serveGateway, until } from "../_http.ts";
-import { connectStdio, type StdioClient } from "../_stdio.ts";
+} from "../../../core/mod.ts";
+import { memorySink } from "../../../plugins/audit/mod.ts";
+import { createMcpServer, createView, servePlugin } from "../../../plugins/serve/mod.ts";
+import { timeout } from "../../../plugins/timeout.ts";
+import { anygpt } from "../../../presets/anygpt/mod.ts";
+import { askModern, modernMeta, readAnswer, serveGateway, until } from "../../plugins/serve/_http.ts";
+import { connectStdio, type StdioClient } from "../../plugins/serve/_stdio.ts";
+import { type Asker, asker, form, listCodes } from "../../support/asker.ts";
 
 const capabilities = { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} };
 const meta = { ...modernMeta, "io.modelcontextprotocol/clientCapabilities": capabilities };

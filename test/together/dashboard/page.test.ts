@@ -2,7 +2,7 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { auth } from "../../../plugins/auth/mod.ts";
 import { hasChromium, openPage, picture, startBrowser } from "../../support/browser.ts";
-import { people } from "../serve/_people.ts";
+import { people } from "../_people.ts";
 import { markup, openDashboard } from "./_dashboard.ts";
 
 /** A machine that does much else at once may take its time. */

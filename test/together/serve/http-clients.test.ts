@@ -3,12 +3,12 @@ import { StreamableHTTPClientTransport as ModernTransport } from "@modelcontextp
 import { StreamableHTTPClientTransport as LegacyTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { definePreset, loadConfig } from "../../../../core/mod.ts";
-import { demo } from "../../../../plugins/demo.ts";
-import type { HttpServer } from "../../../../plugins/serve/mod.ts";
-import { presets } from "../../../../presets/mod.ts";
-import { homeOfEverything, tellers, tellStory, type Way } from "../_client-story.ts";
-import { preset, serveGateway, until, waiting } from "../_http.ts";
+import { definePreset, loadConfig } from "../../../core/mod.ts";
+import { demo } from "../../../plugins/demo.ts";
+import type { HttpServer } from "../../../plugins/serve/mod.ts";
+import { presets } from "../../../presets/mod.ts";
+import { homeOfEverything, tellers, tellStory, type Way } from "../../plugins/serve/_client-story.ts";
+import { preset, serveGateway, until, waiting } from "../../plugins/serve/_http.ts";
 
 afterEach(() => void vi.unstubAllEnvs());
 

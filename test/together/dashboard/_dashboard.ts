@@ -9,8 +9,8 @@ import { type HttpServer, serveHttp } from "../../../plugins/serve/mod.ts";
 import { sources } from "../../../plugins/sources/mod.ts";
 import { state } from "../../../plugins/state/mod.ts";
 import { upstreams } from "../../../plugins/upstreams/mod.ts";
+import { createMachine, mcpServers } from "../../plugins/sources/_machine.ts";
 import { faulty } from "../../support/stdio-servers.ts";
-import { createMachine, mcpServers } from "../sources/_machine.ts";
 
 /** Markup of an attacker. */
 export const markup = '<img src=x onerror="document.title=`owned`"><script>document.title="owned"</script>';

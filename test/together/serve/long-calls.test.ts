@@ -10,8 +10,8 @@ import {
 } from "../../../core/mod.ts";
 import { type MemorySink, memorySink } from "../../../plugins/audit/mod.ts";
 import { anygpt } from "../../../presets/anygpt/mod.ts";
-import { until } from "./_http.ts";
-import { connectStdio } from "./_stdio.ts";
+import { until } from "../../plugins/serve/_http.ts";
+import { connectStdio } from "../../plugins/serve/_stdio.ts";
 
 /** A tool that answers when it is told to. */
 function slow(outputSchema?: JsonObject): {

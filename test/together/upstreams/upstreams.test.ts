@@ -22,10 +22,10 @@ import { memoryStore, type StateOptions, state } from "../../../plugins/state/mo
 import { type UpstreamsOptions, upstreams } from "../../../plugins/upstreams/mod.ts";
 import { anygpt } from "../../../presets/anygpt/mod.ts";
 import { closeServers, listen } from "../../fixtures/http-servers.ts";
+import { createMachine, mcpServers } from "../../plugins/sources/_machine.ts";
 import { getError, parseJson, readText } from "../../support/failure.ts";
 import { faulty as faultyServer, isAlive, script, until } from "../../support/stdio-servers.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
-import { createMachine, mcpServers } from "../sources/_machine.ts";
 
 let home: string;
 

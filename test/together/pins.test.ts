@@ -1,14 +1,14 @@
 import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { Gateway, PluginGateway, ToolDefinition } from "../../../core/mod.ts";
-import { createApprovalStore } from "../../../plugins/approvals/mod.ts";
-import { SCAN_VERSION } from "../../../plugins/pins/scan.ts";
-import { search } from "../../../plugins/search/mod.ts";
-import { fileStore } from "../../../plugins/state/mod.ts";
-import { getError, readText } from "../../support/failure.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
-import { keyed, openBank } from "../guard/_guarded.ts";
+import type { Gateway, PluginGateway, ToolDefinition } from "../../core/mod.ts";
+import { createApprovalStore } from "../../plugins/approvals/mod.ts";
+import { SCAN_VERSION } from "../../plugins/pins/scan.ts";
+import { search } from "../../plugins/search/mod.ts";
+import { fileStore } from "../../plugins/state/mod.ts";
+import { keyed, openBank } from "../plugins/guard/_guarded.ts";
+import { getError, readText } from "../support/failure.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const inputSchema = { type: "object" };
 const balance: ToolDefinition = { name: "get_balance", description: "Says what is left.", inputSchema };

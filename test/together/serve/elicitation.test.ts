@@ -8,14 +8,14 @@ import { StreamableHTTPClientTransport as LegacyHttp } from "@modelcontextprotoc
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { definePreset, type JsonObject, localTools, type Preset, textResult } from "../../../../core/mod.ts";
-import { approvals } from "../../../../plugins/approvals/mod.ts";
-import { type GuardOptions, guard } from "../../../../plugins/guard/mod.ts";
-import { memoryStore } from "../../../../plugins/lib/memory-store.ts";
-import { type ClientLimits, serveStdio } from "../../../../plugins/serve/mod.ts";
-import { state } from "../../../../plugins/state/mod.ts";
-import { timeout } from "../../../../plugins/timeout.ts";
-import { serveGateway } from "../_http.ts";
+import { definePreset, type JsonObject, localTools, type Preset, textResult } from "../../../core/mod.ts";
+import { approvals } from "../../../plugins/approvals/mod.ts";
+import { type GuardOptions, guard } from "../../../plugins/guard/mod.ts";
+import { memoryStore } from "../../../plugins/lib/memory-store.ts";
+import { type ClientLimits, serveStdio } from "../../../plugins/serve/mod.ts";
+import { state } from "../../../plugins/state/mod.ts";
+import { timeout } from "../../../plugins/timeout.ts";
+import { serveGateway } from "../../plugins/serve/_http.ts";
 
 interface Bank {
   readonly preset: Preset;

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { readEntry } from "../../../plugins/registries/entry.ts";
-import { createRegistryIndex } from "../../../plugins/registries/mod.ts";
-import { createRanker } from "../../../plugins/search/mod.ts";
-import { catalogue, questions } from "./_catalogue.ts";
-import { type Wire, wire } from "./_registry.ts";
+import { readEntry } from "../../plugins/registries/entry.ts";
+import { createRegistryIndex } from "../../plugins/registries/mod.ts";
+import { createRanker } from "../../plugins/search/mod.ts";
+import { catalogue, questions } from "../plugins/registries/_catalogue.ts";
+import { type Wire, wire } from "../plugins/registries/_registry.ts";
 
 const toEntries = (wires: readonly Wire[]) =>
   wires.flatMap((one) => readEntry(one, "https://registry.example.com") ?? []);

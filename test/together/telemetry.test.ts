@@ -13,20 +13,20 @@ import {
   type Plugin,
   type PluginGateway,
   textResult,
-} from "../../../core/mod.ts";
-import { approvals } from "../../../plugins/approvals/mod.ts";
-import { memoryStore } from "../../../plugins/lib/memory-store.ts";
-import { parseTraceContext } from "../../../plugins/lib/telemetry.ts";
-import { mcp } from "../../../plugins/mcp/mod.ts";
-import { openapi } from "../../../plugins/openapi/mod.ts";
-import { sources } from "../../../plugins/sources/mod.ts";
-import { state } from "../../../plugins/state/mod.ts";
-import { type TelemetryOptions, telemetry } from "../../../plugins/telemetry/mod.ts";
-import { upstreams } from "../../../plugins/upstreams/mod.ts";
-import { openGateway } from "../../support/open-gateway.ts";
-import { script } from "../../support/stdio-servers.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
-import { ask, askModern, preset, serveGateway } from "../serve/_http.ts";
+} from "../../core/mod.ts";
+import { approvals } from "../../plugins/approvals/mod.ts";
+import { memoryStore } from "../../plugins/lib/memory-store.ts";
+import { parseTraceContext } from "../../plugins/lib/telemetry.ts";
+import { mcp } from "../../plugins/mcp/mod.ts";
+import { openapi } from "../../plugins/openapi/mod.ts";
+import { sources } from "../../plugins/sources/mod.ts";
+import { state } from "../../plugins/state/mod.ts";
+import { type TelemetryOptions, telemetry } from "../../plugins/telemetry/mod.ts";
+import { upstreams } from "../../plugins/upstreams/mod.ts";
+import { ask, askModern, preset, serveGateway } from "../plugins/serve/_http.ts";
+import { openGateway } from "../support/open-gateway.ts";
+import { script } from "../support/stdio-servers.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 import { registerSdk } from "./_otel.ts";
 
 const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";

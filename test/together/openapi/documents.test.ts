@@ -5,7 +5,7 @@ import type { JsonObject, Tool } from "../../../core/mod.ts";
 import { createExample } from "../../../plugins/lib/schema/example.ts";
 import { search } from "../../../plugins/search/mod.ts";
 import { validate } from "../../../plugins/validate.ts";
-import { openAdapters } from "./_open.ts";
+import { openAdapters } from "../../plugins/openapi/_open.ts";
 
 const folder = new URL("../../../../shared/data/openapi/", import.meta.url);
 const files = [...listed(folder), ...listed(new URL("odd/", folder))];

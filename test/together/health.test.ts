@@ -4,8 +4,8 @@ import { createDamagedError } from "../../core/services/state.ts";
 import { createProbeLog, health } from "../../plugins/health.ts";
 import { memoryStore } from "../../plugins/lib/memory-store.ts";
 import { state } from "../../plugins/state/mod.ts";
+import { ask, serveGateway } from "../plugins/serve/_http.ts";
 import { catchFailure } from "../support/failure.ts";
-import { ask, serveGateway } from "./serve/_http.ts";
 
 /** Asks after each of some pauses. */
 function watched(): { readonly noticeMs: () => number; ask(from: string, ...pauses: number[]): void } {

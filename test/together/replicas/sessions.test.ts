@@ -6,8 +6,6 @@ import { definePreset, type MetaTool, textResult } from "../../../core/mod.ts";
 import { replicas } from "../../../plugins/replicas/mod.ts";
 import type { HttpServer } from "../../../plugins/serve/mod.ts";
 import { state } from "../../../plugins/state/mod.ts";
-import { form } from "../../support/asker.ts";
-import { hasRedis, startRedis, type TestRedis } from "../../support/redis.ts";
 import {
   ask,
   askModern,
@@ -18,8 +16,10 @@ import {
   streamMessages,
   until,
   waiting,
-} from "../serve/_http.ts";
-import { by, onlyPeople } from "../serve/_people.ts";
+} from "../../plugins/serve/_http.ts";
+import { form } from "../../support/asker.ts";
+import { hasRedis, startRedis, type TestRedis } from "../../support/redis.ts";
+import { by, onlyPeople } from "../_people.ts";
 
 const SESSION = "mcp-session-id";
 const asked = { protocolVersion: "2025-06-18", capabilities: { elicitation: {} } };

@@ -7,12 +7,10 @@ import { StreamableHTTPClientTransport as LegacyTransport } from "@modelcontextp
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import fc from "fast-check";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { definePlugin, type JsonObject, type MetaTool, textResult } from "../../../../core/mod.ts";
-import { audit, memorySink } from "../../../../plugins/audit/mod.ts";
-import { auth } from "../../../../plugins/auth/mod.ts";
-import { results } from "../../../../plugins/results/mod.ts";
-import { asker } from "../../../support/asker.ts";
-import { catchFailure } from "../../../support/failure.ts";
+import { definePlugin, type JsonObject, type MetaTool, textResult } from "../../../core/mod.ts";
+import { audit, memorySink } from "../../../plugins/audit/mod.ts";
+import { auth } from "../../../plugins/auth/mod.ts";
+import { results } from "../../../plugins/results/mod.ts";
 import {
   ask,
   askModern,
@@ -23,7 +21,9 @@ import {
   streamMessages,
   until,
   waiting,
-} from "../_http.ts";
+} from "../../plugins/serve/_http.ts";
+import { asker } from "../../support/asker.ts";
+import { catchFailure } from "../../support/failure.ts";
 import { by, onlyPeople, people } from "../_people.ts";
 
 const whoami: MetaTool = {
@@ -197,8 +197,8 @@ describe("who has a token", () => {
   });
 
   test("is told by a failing server's credentials nothing that looks like their own", async () => {
-    const { GatewayError } = await import("../../../../core/mod.ts");
-    const { NEEDS_AUTH } = await import("../../../../core/services/servers.ts");
+    const { GatewayError } = await import("../../../core/mod.ts");
+    const { NEEDS_AUTH } = await import("../../../core/services/servers.ts");
     const failing: MetaTool = {
       name: "failing",
       inputSchema: { type: "object" },

@@ -2,12 +2,12 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { definePreset, type JsonObject, localTools } from "../../../core/mod.ts";
 import { demo } from "../../../plugins/demo.ts";
+import { connected } from "../../plugins/mcp/_stdio.ts";
+import { ask, readAnswer, send, serveGateway } from "../../plugins/serve/_http.ts";
+import { connectStdio } from "../../plugins/serve/_stdio.ts";
 import { getError } from "../../support/failure.ts";
 import { openGateway } from "../../support/open-gateway.ts";
 import { faulty } from "../../support/stdio-servers.ts";
-import { connected } from "../mcp/_stdio.ts";
-import { ask, readAnswer, send, serveGateway } from "./_http.ts";
-import { connectStdio } from "./_stdio.ts";
 
 const DEPTH = 100_000;
 

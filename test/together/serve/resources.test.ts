@@ -13,10 +13,10 @@ import {
   localTools,
   type Plugin,
   textResult,
-} from "../../../../core/mod.ts";
-import { memorySink } from "../../../../plugins/audit/mod.ts";
-import { results } from "../../../../plugins/results/mod.ts";
-import { anygpt } from "../../../../presets/anygpt/mod.ts";
+} from "../../../core/mod.ts";
+import { memorySink } from "../../../plugins/audit/mod.ts";
+import { results } from "../../../plugins/results/mod.ts";
+import { anygpt } from "../../../presets/anygpt/mod.ts";
 import {
   ask,
   askModern,
@@ -26,8 +26,8 @@ import {
   readAnswer,
   send,
   serveGateway,
-} from "../_http.ts";
-import { connectStdio } from "../_stdio.ts";
+} from "../../plugins/serve/_http.ts";
+import { connectStdio } from "../../plugins/serve/_stdio.ts";
 
 const lines = Array.from({ length: 5_000 }, (_, index) => `line ${index}`).join("\n");
 const structuredContent = { rows: Array.from({ length: 9_000 }, (_, index) => ({ index })) };

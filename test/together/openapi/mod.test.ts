@@ -6,9 +6,9 @@ import { rules } from "../../../plugins/rules/mod.ts";
 import { search } from "../../../plugins/search/mod.ts";
 import { validate } from "../../../plugins/validate.ts";
 import { json, restServer } from "../../fixtures/openapi/faulty-rest.ts";
+import { createApi, fixture, openAdapters } from "../../plugins/openapi/_open.ts";
 import { getError } from "../../support/failure.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
-import { createApi, fixture, openAdapters } from "./_open.ts";
 
 const paths = { "/it": { get: { operationId: "read", summary: "Read it" } } };
 

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { definePlugin, type JsonObject } from "../../../core/mod.ts";
 import { auth } from "../../../plugins/auth/mod.ts";
 import type { Overview, PendingRow } from "../../../plugins/dashboard/overview.ts";
-import { by, people } from "../serve/_people.ts";
+import { by, people } from "../_people.ts";
 import { openDashboard } from "./_dashboard.ts";
 
 async function fetchOverview(url: string, since = 0, init: RequestInit = {}): Promise<Overview> {

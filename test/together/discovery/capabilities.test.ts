@@ -1,21 +1,21 @@
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { createGateway, type Gateway, type Plugin, type ToolDefinition } from "../../../../core/mod.ts";
-import { approvals } from "../../../../plugins/approvals/mod.ts";
+import { createGateway, type Gateway, type Plugin, type ToolDefinition } from "../../../core/mod.ts";
+import { approvals } from "../../../plugins/approvals/mod.ts";
 import {
   type ApprovalParts,
   capabilities,
   promote,
   requestApproval,
-} from "../../../../plugins/discovery/capability-files/mod.ts";
-import { rules } from "../../../../plugins/rules/mod.ts";
-import { search } from "../../../../plugins/search/mod.ts";
-import { type StateStore, state } from "../../../../plugins/state/mod.ts";
-import { jsonSchema } from "../../../../plugins/types/mod.ts";
-import type { Servers } from "../../../../plugins/upstreams/mod.ts";
-import { temporaryFolder } from "../../../support/temporary-folder.ts";
-import { introspected, parts, plainTool } from "./_parts.ts";
+} from "../../../plugins/discovery/capability-files/mod.ts";
+import { rules } from "../../../plugins/rules/mod.ts";
+import { search } from "../../../plugins/search/mod.ts";
+import { type StateStore, state } from "../../../plugins/state/mod.ts";
+import { jsonSchema } from "../../../plugins/types/mod.ts";
+import type { Servers } from "../../../plugins/upstreams/mod.ts";
+import { introspected, parts, plainTool } from "../../plugins/discovery/capability-files/_parts.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const CONFIG = "/own/toolpipe.config.json";
 

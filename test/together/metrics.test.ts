@@ -7,16 +7,16 @@ import {
   type MetaTool,
   type Plugin,
   textResult,
-} from "../../../core/mod.ts";
-import { STATE_UNAVAILABLE } from "../../../core/services/state.ts";
-import { health } from "../../../plugins/health.ts";
-import { memoryStore } from "../../../plugins/lib/memory-store.ts";
-import { metrics } from "../../../plugins/metrics/mod.ts";
-import { overload } from "../../../plugins/overload.ts";
-import { state } from "../../../plugins/state/mod.ts";
-import { openGateway } from "../../support/open-gateway.ts";
-import { ask, preset, serveGateway } from "../serve/_http.ts";
-import { by, onlyPeople } from "../serve/_people.ts";
+} from "../../core/mod.ts";
+import { STATE_UNAVAILABLE } from "../../core/services/state.ts";
+import { health } from "../../plugins/health.ts";
+import { memoryStore } from "../../plugins/lib/memory-store.ts";
+import { metrics } from "../../plugins/metrics/mod.ts";
+import { overload } from "../../plugins/overload.ts";
+import { state } from "../../plugins/state/mod.ts";
+import { ask, preset, serveGateway } from "../plugins/serve/_http.ts";
+import { openGateway } from "../support/open-gateway.ts";
+import { by, onlyPeople } from "./_people.ts";
 
 const object = { type: "object" };
 

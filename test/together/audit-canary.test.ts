@@ -1,11 +1,11 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { createGateway, GatewayError, localTools, type Plugin, textResult } from "../../../core/mod.ts";
-import { audit } from "../../../plugins/audit/mod.ts";
-import { trace } from "../../../plugins/trace.ts";
-import { validate } from "../../../plugins/validate.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { createGateway, GatewayError, localTools, type Plugin, textResult } from "../../core/mod.ts";
+import { audit } from "../../plugins/audit/mod.ts";
+import { trace } from "../../plugins/trace.ts";
+import { validate } from "../../plugins/validate.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const canary = "sk-live-CANARY-0123456789";
 
