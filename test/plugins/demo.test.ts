@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import { createGateway, type Progress } from "../../core/mod.ts";
 import { demo } from "../../plugins/demo.ts";
-import { validate } from "../../plugins/validate.ts";
 import { getError, readText } from "../support/failure.ts";
+import { checkArguments } from "../support/services.ts";
 
-const open = () => createGateway({ plugins: [demo(), validate()] });
+const open = () => createGateway({ plugins: [demo(), checkArguments()] });
 
 test("the catalog gets one server with three tools that only read", async () => {
   const gateway = await open();

@@ -2,13 +2,22 @@ import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Gateway, PluginGateway, ToolDefinition } from "../../core/mod.ts";
-import { createApprovalStore } from "../../plugins/approvals/mod.ts";
+import { approvals, createApprovalStore } from "../../plugins/approvals/mod.ts";
+import { type PinsOptions, pins } from "../../plugins/pins/mod.ts";
 import { SCAN_VERSION } from "../../plugins/pins/scan.ts";
 import { search } from "../../plugins/search/mod.ts";
 import { fileStore } from "../../plugins/state/mod.ts";
-import { keyed, openBank } from "../plugins/guard/_guarded.ts";
+import { type BankOptions, type Guarded, keyed, openBank } from "../plugins/guard/_guarded.ts";
 import { getError, readText } from "../support/failure.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
+
+/** Opens a bank whose tools are pinned. */
+function openPinnedBank({
+  pins: options,
+  ...rest
+}: BankOptions & { readonly pins?: PinsOptions } = {}): Promise<Guarded> {
+  return openBank({ ...rest, checks: [approvals(), pins(options), ...(rest.checks ?? [])] });
+}
 
 const inputSchema = { type: "object" };
 const balance: ToolDefinition = { name: "get_balance", description: "Says what is left.", inputSchema };
@@ -24,7 +33,7 @@ async function found(gateway: Gateway, query: string): Promise<string[]> {
 
 describe("fault 47: a tool whose definition changes", () => {
   test("while the gateway runs is neither found nor called until it is approved", async () => {
-    const { gateway, effects } = await openBank({ tools: [balance], plugins: [search()] });
+    const { gateway, effects } = await openPinnedBank({ tools: [balance], plugins: [search()] });
     expect(readText(await gateway.run(look))).toBe("done 1");
     expect(await found(gateway, "balance")).toEqual(["bank:get_balance"]);
 
@@ -47,7 +56,7 @@ describe("fault 47: a tool whose definition changes", () => {
   });
 
   test("and changes back is the one that was approved", async () => {
-    const { gateway } = await openBank({ tools: [balance] });
+    const { gateway } = await openPinnedBank({ tools: [balance] });
     await gateway.catalog.replace({ id: "bank" }, [changed]);
     expect((await gateway.run(look)).ok).toBe(false);
     await gateway.catalog.replace({ id: "bank" }, [balance]);
@@ -56,8 +65,10 @@ describe("fault 47: a tool whose definition changes", () => {
 
   test("between two starts is held back, and approved by another process it is let go without a restart", async () => {
     const folder = await temporaryFolder();
-    await openBank({ store: fileStore(folder), tools: [balance] }).then(({ gateway }) => gateway.close());
-    const { gateway } = await openBank({ store: fileStore(folder), tools: [changed] });
+    await openPinnedBank({ store: fileStore(folder), tools: [balance] }).then(({ gateway }) =>
+      gateway.close(),
+    );
+    const { gateway } = await openPinnedBank({ store: fileStore(folder), tools: [changed] });
     expect(getError(await gateway.run(look)).code).toBe("TOOL_CHANGED");
 
     const approvals = createApprovalStore(fileStore(folder));
@@ -68,7 +79,7 @@ describe("fault 47: a tool whose definition changes", () => {
     expect((await gateway.run(look)).ok).toBe(true);
     await gateway.close();
 
-    const later = await openBank({ store: fileStore(folder), tools: [changed] });
+    const later = await openPinnedBank({ store: fileStore(folder), tools: [changed] });
     expect((await later.gateway.run(look)).ok).toBe(true);
   });
 
@@ -80,14 +91,14 @@ describe("fault 47: a tool whose definition changes", () => {
     ["the order of its keys", false, JSON.parse('{"inputSchema":{"type":"object"},"name":"get_balance"}')],
     ["its icons and metadata", false, { icons: [1], _meta: { at: 1 } }],
   ])("in %s is held back: %j", async (_what, isHeld, change) => {
-    const { gateway } = await openBank({ tools: [balance] });
+    const { gateway } = await openPinnedBank({ tools: [balance] });
     await gateway.catalog.replace({ id: "bank" }, [{ ...balance, ...change }]);
     expect((await gateway.run(look)).ok).toBe(!isHeld);
   });
 
   test("one tool of a server does not cost it the others, and all that waits can be approved at once", async () => {
     const tools = ["a", "b", "c"].map((name) => ({ ...balance, name: `get_${name}` }));
-    const { gateway } = await openBank({ tools });
+    const { gateway } = await openPinnedBank({ tools });
     const [a, b, c] = tools as [ToolDefinition, ToolDefinition, ToolDefinition];
     const other = (tool: ToolDefinition): ToolDefinition => ({ ...tool, description: "Another." });
     await gateway.catalog.replace({ id: "bank" }, [a, other(b), other(c)]);
@@ -100,7 +111,7 @@ describe("fault 47: a tool whose definition changes", () => {
   });
 
   test("makes the key of an earlier call one of another call", async () => {
-    const { gateway } = await openBank({ tools: [{ name: "charge", inputSchema }] });
+    const { gateway } = await openPinnedBank({ tools: [{ name: "charge", inputSchema }] });
     const charge = { tool: "bank:charge", meta: keyed("key-0001") };
     await gateway.run(charge);
     await gateway.catalog.replace({ id: "bank" }, [{ name: "charge", inputSchema, description: "Twice." }]);
@@ -111,7 +122,7 @@ describe("fault 47: a tool whose definition changes", () => {
 
 describe("a new tool", () => {
   test("is trusted from then on", async () => {
-    const { gateway, store } = await openBank({ tools: [balance] });
+    const { gateway, store } = await openPinnedBank({ tools: [balance] });
     expect((await gateway.run(look)).ok).toBe(true);
     expect(await store.list("pins/")).toMatchObject([
       { value: { tools: [["get_balance", expect.any(String), SCAN_VERSION]] } },
@@ -121,7 +132,7 @@ describe("a new tool", () => {
   });
 
   test("waits for a user where that is wanted", async () => {
-    const { gateway } = await openBank({ tools: [balance], pins: { firstUse: "ask" } });
+    const { gateway } = await openPinnedBank({ tools: [balance], pins: { firstUse: "ask" } });
     expect(getError(await gateway.run(look))).toMatchObject({
       code: "TOOL_PENDING",
       message: expect.stringContaining("It has not been approved yet"),
@@ -131,14 +142,14 @@ describe("a new tool", () => {
   });
 
   test("may change freely where nothing is pinned", async () => {
-    const { gateway, store } = await openBank({ tools: [balance], pins: { firstUse: "off" } });
+    const { gateway, store } = await openPinnedBank({ tools: [balance], pins: { firstUse: "off" } });
     await gateway.catalog.replace({ id: "bank" }, [{ ...changed, description: order }]);
     expect((await gateway.run(look)).ok).toBe(true);
     expect(await store.list("pins/")).toEqual([]);
   });
 
   test("fault 60: waits for a user if its description gives orders, and is neither found nor called", async () => {
-    const { gateway, effects } = await openBank({
+    const { gateway, effects } = await openPinnedBank({
       tools: [
         { ...balance, description: order },
         { ...balance, name: "get_rate" },
@@ -158,7 +169,7 @@ describe("a new tool", () => {
 
   test("fault 60: waits for a user if it hides characters", async () => {
     const description = `Says what is left.${String.fromCodePoint(0xe0072, 0xe0065, 0xe0061, 0xe0064)}`;
-    const { gateway } = await openBank({ tools: [{ ...balance, description }] });
+    const { gateway } = await openPinnedBank({ tools: [{ ...balance, description }] });
     expect(getError(await gateway.run(look)).message).toContain(
       "its description holds invisible tag characters",
     );
@@ -202,17 +213,17 @@ test("a server of the same name elsewhere is another server", async () => {
       } as never);
     },
   });
-  const one = await openBank({
+  const one = await openPinnedBank({
     store: fileStore(folder),
     tools: [balance],
     plugins: [place("/a/.mcp.json")],
   });
-  const other = await openBank({
+  const other = await openPinnedBank({
     store: fileStore(folder),
     tools: [changed],
     plugins: [place("/b/.mcp.json")],
   });
-  const same = await openBank({
+  const same = await openPinnedBank({
     store: fileStore(folder),
     tools: [changed],
     plugins: [place("/a/.mcp.json")],

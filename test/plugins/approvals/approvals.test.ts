@@ -2,9 +2,9 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createGateway } from "../../../core/mod.ts";
 import { approvals, createApprovalStore } from "../../../plugins/approvals/mod.ts";
-import { fileStore, memoryStore, state } from "../../../plugins/state/mod.ts";
+import { memoryStore } from "../../../plugins/lib/memory-store.ts";
 import { catchFailure } from "../../support/failure.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { lastingStore, provideState } from "../../support/services.ts";
 
 describe("an approval", () => {
   test("is pending until it is given", async () => {
@@ -143,10 +143,10 @@ describe("a request", () => {
 });
 
 describe("the store of approvals", () => {
-  test("survives in files, and is shared by those who use the same folder", async () => {
-    const folder = await temporaryFolder();
-    await createApprovalStore(fileStore(folder)).approve("server", "db", "h1");
-    expect(await createApprovalStore(fileStore(folder)).status("server", "db", "h1")).toBe("approved");
+  test("lives in the state, and is shared by those who use the same one", async () => {
+    const store = lastingStore();
+    await createApprovalStore(store).approve("server", "db", "h1");
+    expect(await createApprovalStore(store).status("server", "db", "h1")).toBe("approved");
   });
 
   test("takes what it cannot understand for not approved", async () => {
@@ -178,7 +178,7 @@ describe("the store of approvals", () => {
 describe("the plugin", () => {
   test("offers approvals in the state of its gateway", async () => {
     const store = memoryStore();
-    const gateway = await createGateway({ plugins: [approvals(), state({ store })] });
+    const gateway = await createGateway({ plugins: [approvals(), provideState(store)] });
     await gateway.services.approvals?.approve("server", "db", "h1");
     expect(await createApprovalStore(store).status("server", "db", "h1")).toBe("approved");
     await gateway.close();

@@ -1,21 +1,15 @@
 import type { IncomingMessage } from "node:http";
-import { createGateway, type JsonObject, type ToolDefinition } from "../../../core/mod.ts";
-import type { ServerHandle, Servers } from "../../../core/services/servers.ts";
+import { type JsonObject, type ToolDefinition } from "../../../core/mod.ts";
+import type { ServerHandle } from "../../../core/services/servers.ts";
 import type { HttpConnection, Machine, Origin, ServerConfig } from "../../../core/services/sources.ts";
-import { approvals } from "../../../plugins/approvals/mod.ts";
-import { createCache } from "../../../plugins/cache/mod.ts";
 import {
   createDiscoveryService,
   type DiscoveryParts,
   type DiscoveryService,
 } from "../../../plugins/discovery/service.ts";
 import { createToolCache, type ToolCache } from "../../../plugins/discovery/tool-cache.ts";
-import { mcp } from "../../../plugins/mcp/mod.ts";
-import { createRanker } from "../../../plugins/search/mod.ts";
-import { sources } from "../../../plugins/sources/mod.ts";
-import { memoryStore, state } from "../../../plugins/state/mod.ts";
-import { upstreams } from "../../../plugins/upstreams/mod.ts";
 import { type Listening, listen, readBody } from "../../fixtures/http-servers.ts";
+import { createTestCache, wordRanker } from "../../support/services.ts";
 
 /** A tool of GitHub's server, as the specification has it. */
 export const listIssues: ToolDefinition = {
@@ -48,30 +42,7 @@ export function createMachine(env: Machine["env"]): () => Machine {
 
 /** A cache in memory. */
 export function memoryCache(): ToolCache {
-  return createToolCache(createCache({ onTrouble: () => {} }));
-}
-
-const gateway = await createGateway({
-  plugins: [
-    state({ store: memoryStore() }),
-    approvals(),
-    sources({ mcpServers: {} }),
-    mcp(),
-    upstreams({ discover: "none" }),
-  ],
-});
-
-/** A server pool without servers of its own: every handle is a temporary connection. */
-export const servers: Servers = gateway.services.servers as Servers;
-
-/** A discovery service on that pool, which makes nothing of schemas and names. */
-export function pooled(parts: Partial<DiscoveryParts> = {}): DiscoveryService {
-  return createDiscoveryService({
-    emitType: () => ":any",
-    inferTags: () => ({ domains: [], categories: [] }),
-    servers,
-    ...parts,
-  });
+  return createToolCache(createTestCache());
 }
 
 /** How a server behaves that exists in memory alone. */
@@ -100,7 +71,7 @@ export function faked(
       random: () => 0.5,
     },
     servers: { open },
-    createRanker: () => createRanker("keyword"),
+    createRanker: async () => wordRanker(),
     ...parts,
   });
   return { ...service, sessions, waits };

@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest";
 import type { Gateway, SettledCall, ToolDefinition } from "../../../core/mod.ts";
 import type { ServerConfig } from "../../../core/services/sources.ts";
 import { createOutputIntrospection } from "../../../plugins/discovery/introspect-output.ts";
-import { validate } from "../../../plugins/validate.ts";
 import { openGateway } from "../../support/open-gateway.ts";
+import { checkArguments } from "../../support/services.ts";
 
 const config: ServerConfig = {
   name: "shop",
@@ -25,7 +25,7 @@ async function openTool(
   const audited: SettledCall[] = [];
   const gateway = await openGateway({
     plugins: [
-      validate(),
+      checkArguments(),
       {
         name: "answers",
         setup: () => ({

@@ -2,7 +2,6 @@ import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { createCache, fileStorage } from "../../../plugins/cache/mod.ts";
 import { toSafeName } from "../../../plugins/discovery/manifest.ts";
 import {
   createToolCache,
@@ -10,7 +9,9 @@ import {
   toolCacheTtl,
   toolsKey,
 } from "../../../plugins/discovery/tool-cache.ts";
+import { fileStorage } from "../../../plugins/lib/files.ts";
 import { catchFailure } from "../../support/failure.ts";
+import { createTestCache } from "../../support/services.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { faked, listIssues, memoryCache, remote } from "./_fixtures.ts";
 
@@ -25,7 +26,7 @@ function fileCache(
   { now, ttlMs }: { readonly now?: () => number; readonly ttlMs?: number } = {},
 ): ToolCache {
   const storage = fileStorage(folder);
-  return createToolCache(createCache({ storage, onTrouble: () => {}, ...(now && { now }) }), ttlMs);
+  return createToolCache(createTestCache({ storage, ...(now && { now }) }), ttlMs);
 }
 
 describe("tools are cached", () => {

@@ -8,13 +8,9 @@ import {
   textResult,
 } from "../../../core/mod.ts";
 import type { StateStore } from "../../../core/services/state.ts";
-import { approvals } from "../../../plugins/approvals/mod.ts";
 import { type GuardOptions, guard, requestMeta } from "../../../plugins/guard/mod.ts";
-import { type PinsOptions, pins } from "../../../plugins/pins/mod.ts";
-import { fileStore, state } from "../../../plugins/state/mod.ts";
-import { validate } from "../../../plugins/validate.ts";
 import { openGateway } from "../../support/open-gateway.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { checkArguments, lastingStore, provideState } from "../../support/services.ts";
 
 /** A bank that counts what it does, behind a guard. */
 export interface Guarded {
@@ -27,7 +23,8 @@ export interface Guarded {
 /** Options of a bank. */
 export interface BankOptions {
   readonly guard?: GuardOptions;
-  readonly pins?: PinsOptions;
+  /** More plugins, right after the guard. */
+  readonly checks?: readonly Plugin[];
   /** Answers in place of the bank. */
   readonly answer?: (args: JsonObject, effects: number) => ToolResult | Promise<ToolResult>;
   /** More plugins, behind the guard. */
@@ -54,7 +51,7 @@ const bankTools: readonly Omit<LocalTool, "run">[] = [
 /** Opens a bank behind a guard, until the test is over. */
 export async function openBank(options: BankOptions = {}): Promise<Guarded> {
   const effects: JsonObject[] = [];
-  const store = options.store ?? fileStore(await temporaryFolder());
+  const store = options.store ?? lastingStore();
   const run: LocalTool["run"] = (args) => {
     effects.push(args);
     return options.answer?.(args, effects.length) ?? textResult(`done ${effects.length}`);
@@ -62,11 +59,10 @@ export async function openBank(options: BankOptions = {}): Promise<Guarded> {
   const tools = (options.tools ?? bankTools).map((tool) => ({ ...tool, run }));
   const gateway = await openGateway({
     plugins: [
-      state({ store }),
-      approvals(),
+      provideState(store),
       guard(options.guard),
-      pins(options.pins),
-      validate(),
+      ...(options.checks ?? []),
+      checkArguments(),
       ...(options.plugins ?? []),
       localTools("bank", { id: "bank" }, tools),
     ],

@@ -11,9 +11,8 @@ import type { Client, Clients } from "../../../core/services/clients.ts";
 import { createConfirmations } from "../../../plugins/guard/confirmation.ts";
 import { type GuardOptions, requestMeta } from "../../../plugins/guard/mod.ts";
 import { memoryStore } from "../../../plugins/lib/memory-store.ts";
-import { fileStore } from "../../../plugins/state/mod.ts";
 import { getError, readText } from "../../support/failure.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { lastingStore } from "../../support/services.ts";
 import { testClock } from "./_clock.ts";
 import { confirmed, type Guarded, keyed, openBank } from "./_guarded.ts";
 
@@ -123,11 +122,8 @@ describe("fault 46: a confirmation token", () => {
   });
 
   test("is known to every process that shares the state", async () => {
-    const folder = await temporaryFolder();
-    const [one, other] = [
-      await openBank({ store: fileStore(folder) }),
-      await openBank({ store: fileStore(folder) }),
-    ];
+    const store = lastingStore();
+    const [one, other] = [await openBank({ store: store }), await openBank({ store: store })];
     const meta = withToken(await requestToken(one));
     expect((await other.gateway.run({ ...remove, meta })).ok).toBe(true);
     expect((await one.gateway.run({ ...remove, meta })).ok).toBe(false);

@@ -9,9 +9,8 @@ import {
   type ProcessIdentity,
 } from "../../../plugins/guard/process-identity.ts";
 import { memoryStore } from "../../../plugins/lib/memory-store.ts";
-import { fileStore } from "../../../plugins/state/mod.ts";
 import { type IdempotencyUnderTest, idempotencyContract } from "../../contracts/idempotency.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { lastingStore } from "../../support/services.ts";
 import { testClock } from "./_clock.ts";
 
 function underTest(store: StateStore, another?: StateStore): IdempotencyUnderTest {
@@ -25,9 +24,9 @@ function underTest(store: StateStore, another?: StateStore): IdempotencyUnderTes
 }
 
 idempotencyContract("memory", async () => underTest(memoryStore()));
-idempotencyContract("files", async () => {
-  const folder = await temporaryFolder();
-  return underTest(fileStore(folder), fileStore(folder));
+idempotencyContract("two on one store", async () => {
+  const store = lastingStore();
+  return underTest(store, store);
 });
 
 const beginning = { key: "k", fingerprint: "f", deadlineMs: 60_000 };

@@ -11,11 +11,9 @@ import {
 import { UPSTREAM_CLOSED, UPSTREAM_ERROR } from "../../../core/services/servers.ts";
 import { STATE_UNAVAILABLE } from "../../../core/services/state.ts";
 import { memoryStore } from "../../../plugins/lib/memory-store.ts";
-import { fileStore } from "../../../plugins/state/mod.ts";
-import { timeout } from "../../../plugins/timeout.ts";
 import { getError, readText } from "../../support/failure.ts";
 import { deferred, plugin } from "../../support/hooks.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { endCalls, lastingStore } from "../../support/services.ts";
 import { testClock } from "./_clock.ts";
 import { type Guarded, keyed, openBank } from "./_guarded.ts";
 
@@ -72,11 +70,11 @@ describe("fault 37: the same call under the same key", () => {
   });
 
   test("survives a restart", async () => {
-    const folder = await temporaryFolder();
-    const first = await openBank({ store: fileStore(folder) });
+    const store = lastingStore();
+    const first = await openBank({ store: store });
     await first.gateway.run(charge);
     await first.gateway.close();
-    const second = await openBank({ store: fileStore(folder) });
+    const second = await openBank({ store: store });
     expect((await second.gateway.run(charge)).via).toBe("replay");
     expect(second.effects).toEqual([]);
   });
@@ -110,10 +108,10 @@ describe("fault 38: the same key", () => {
 describe("fault 39: a hundred calls under one key at the same time", () => {
   /** Makes them, lets the one that is made go on once the others have been answered, and says what came of them. */
   async function hundred(count: number): Promise<{ codes: string[]; effects: number }> {
-    const folder = await temporaryFolder();
+    const store = lastingStore();
     const gate = deferred();
     const answer = (): Promise<ToolResult> => gate.promise.then(() => textResult("paid"));
-    const open = (): Promise<Guarded> => openBank({ store: fileStore(folder), answer });
+    const open = (): Promise<Guarded> => openBank({ store: store, answer });
     const banks = await Promise.all(Array.from({ length: count }, open));
     let refused = 0;
     const codes = Array.from({ length: 100 }, async (_, index) => {
@@ -201,7 +199,7 @@ describe("fault 40: a call that ends without an answer", () => {
   test("a call that timed out is running until it ends, and then replayed", async () => {
     const gate = deferred();
     const { gateway, effects, store } = await openBank({
-      plugins: [timeout({ ms: 20 })],
+      plugins: [endCalls(20)],
       answer: () => gate.promise.then(() => textResult("late")),
     });
     expect(getError(await gateway.run(charge)).code).toBe("TIMEOUT");
@@ -214,7 +212,7 @@ describe("fault 40: a call that ends without an answer", () => {
 
   test("a gateway that closes waits until the outcome of a cancelled call is stored", async () => {
     const { gateway, store } = await openBank({
-      plugins: [timeout({ ms: 10 })],
+      plugins: [endCalls(10)],
       answer: () => new Promise((resolve) => setTimeout(() => resolve(textResult("late")), 50)),
     });
     expect(getError(await gateway.run(charge)).code).toBe("TIMEOUT");

@@ -1,53 +1,15 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { memoryStore } from "../../../plugins/lib/memory-store.ts";
 import { arrive, memoryLimiter } from "../../../plugins/lib/rate.ts";
-import { stateLimiter } from "../../../plugins/rates.ts";
-import { fileStore } from "../../../plugins/state/mod.ts";
 import { rateLimiterContract } from "../../contracts/rate-limiter.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
-
-function movable(): { now: () => number; pass: (ms: number) => void } {
-  let now = 1_000_000;
-  return {
-    now: () => now,
-    pass: (ms) => {
-      now += ms;
-    },
-  };
-}
+import { movable } from "../../support/movable-clock.ts";
 
 rateLimiterContract("memory", async () => {
   const { now, pass } = movable();
   return { limiter: memoryLimiter(now), pass };
 });
-rateLimiterContract("state (memory)", async () => {
-  const { now, pass } = movable();
-  return { limiter: stateLimiter(memoryStore(), now), pass };
-});
-rateLimiterContract("state (files)", async () => {
-  const { now, pass } = movable();
-  return { limiter: stateLimiter(fileStore(await temporaryFolder()), now), pass };
-});
 
 const bucket = { name: "b", limit: 1, perMs: 1_000, burst: 1 };
-
-test("two limiters on one folder count together", async () => {
-  const { now } = movable();
-  const folder = await temporaryFolder();
-  const [one, other] = [stateLimiter(fileStore(folder), now), stateLimiter(fileStore(folder), now)];
-  expect((await one.take([bucket])).ok).toBe(true);
-  expect(await other.take([bucket])).toEqual({ ok: false, retryAfterMs: 1_000, bucket: "b" });
-});
-
-test("a clock that is set back by a day blocks no caller", async () => {
-  const { now, pass } = movable();
-  const limiter = stateLimiter(memoryStore(), now);
-  await limiter.take([bucket]);
-  pass(-86_400_000);
-  expect((await limiter.take([bucket])).ok).toBe(true);
-  expect(await limiter.take([bucket])).toMatchObject({ ok: false, retryAfterMs: 1_000 });
-});
 
 test("names that are free again are forgotten", async () => {
   const { now, pass } = movable();

@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { createCache } from "../../../plugins/cache/mod.ts";
 import { fileStorage } from "../../../plugins/lib/files.ts";
 import { cacheKey } from "../../../plugins/registries/client.ts";
 import { createRegistryClient, type RegistryOptions } from "../../../plugins/registries/mod.ts";
 import { parseRegistryOptions } from "../../../plugins/registries/options.ts";
 import { catchFailure } from "../../support/failure.ts";
+import { createTestCache } from "../../support/services.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { body, reset, silence, startRegistry, status, type TestRegistry, wire } from "./_registry.ts";
 
@@ -90,11 +90,8 @@ describe("a result is kept", () => {
     const folder = await temporaryFolder();
     let now = Date.now();
     const made = async () => {
-      const cache = createCache({
+      const cache = createTestCache({
         storage: fileStorage(folder),
-        onTrouble: (cause) => {
-          throw cause;
-        },
         now: () => now,
       });
       return createRegistryClient({ registries: [registry.url] }, { cache });
@@ -127,7 +124,7 @@ describe("a result is kept", () => {
   test("but a failure is not", async () => {
     const registry = await startRegistry([wire("com.acme/pay")]);
     registry.faults.push(status(500));
-    const cache = createCache({ onTrouble: () => {} });
+    const cache = createTestCache();
     const client = createRegistryClient({ registries: [registry.url] }, { cache });
     await catchFailure(client.search("pay"));
     expect((await client.search("pay")).entries).toHaveLength(1);

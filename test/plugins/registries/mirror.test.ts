@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { text as readText } from "node:stream/consumers";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { RegistryEntry } from "../../../core/services/registries.ts";
-import { createCache } from "../../../plugins/cache/mod.ts";
 import type { MirrorParts } from "../../../plugins/registries/mirror.ts";
 import { createMirror, createRegistryClient, type Mirror } from "../../../plugins/registries/mod.ts";
 import { catchFailure } from "../../support/failure.ts";
+import { createTestCache } from "../../support/services.ts";
 import { toolpipeCommand } from "../../support/start-serve.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { body, silence, startRegistry, status, type TestRegistry, type Wire, wire } from "./_registry.ts";
@@ -287,7 +287,7 @@ describe("a mirror on a disk that lies", () => {
 describe("a copy that several gateways use", () => {
   test("is made once, and known to all", async () => {
     const registry = await startRegistry(servers(12));
-    const shared = createCache({ onTrouble: () => {} });
+    const shared = createTestCache();
     const one = openMirror([registry], await temporaryFolder(), { shared });
     const other = openMirror([registry], await temporaryFolder(), { shared });
     await one.sync();
@@ -301,7 +301,7 @@ describe("a copy that several gateways use", () => {
 
   test("replaces an older one on this machine, and no newer one", async () => {
     const registry = await startRegistry(servers(3));
-    const shared = createCache({ onTrouble: () => {} });
+    const shared = createTestCache();
     const folder = await temporaryFolder();
     await openMirror([registry], folder, { now: () => NOW - 10 }).sync();
     const ahead = openMirror([registry], await temporaryFolder(), { shared, now: () => NOW + 10 });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import type { Servers } from "../../../core/services/servers.ts";
 import { createWatches } from "../../../plugins/relay/watches.ts";
-import type { Servers } from "../../../plugins/upstreams/mod.ts";
 
 /** Notes what servers are told to watch. */
 function noted(refuse = false) {

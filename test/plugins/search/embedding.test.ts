@@ -2,13 +2,14 @@ import * as v from "valibot";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { GatewayError, Tool } from "../../../core/mod.ts";
 import type { Embedder } from "../../../core/services/search.ts";
-import { createCache, fileStorage } from "../../../plugins/cache/mod.ts";
+import { fileStorage } from "../../../plugins/lib/files.ts";
 import { openaiEmbedder } from "../../../plugins/search/embedding/openai.ts";
 import { embeddingRanker, embeddingScorer } from "../../../plugins/search/embedding/ranker.ts";
 import { staticEmbedder } from "../../../plugins/search/embedding/static.ts";
 import { searchOptions } from "../../../plugins/search/options.ts";
 import type { QueryScores } from "../../../plugins/search/scorer.ts";
 import { take, testRanker, tool } from "../../contracts/ranker.ts";
+import { createTestCache } from "../../support/services.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { embeddingsServer, status } from "./_embeddings-server.ts";
 
@@ -209,7 +210,7 @@ describe("an endpoint as embedder", () => {
     const folder = await temporaryFolder();
     const open = async () => {
       const storage = fileStorage(folder);
-      const cache = createCache({ storage, onTrouble: (cause) => expect.fail(String(cause)) });
+      const cache = createTestCache({ storage });
       const embedder = openaiEmbedder({ type: "openai", url: server.url, model: "letters" }, {});
       return embeddingRanker({ embedder, cache, onTrouble });
     };

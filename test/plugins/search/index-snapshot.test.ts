@@ -1,7 +1,8 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Gateway } from "../../../core/mod.ts";
+import type { Cache } from "../../../core/services/cache.ts";
 import type { Embedder, IndexSnapshot, Ranker } from "../../../core/services/search.ts";
-import { type Cache, cache, createCache, fileStorage } from "../../../plugins/cache/mod.ts";
+import { fileStorage } from "../../../plugins/lib/files.ts";
 import { embeddingScorer } from "../../../plugins/search/embedding/ranker.ts";
 import { staticEmbedder } from "../../../plugins/search/embedding/static.ts";
 import { fusionRanker } from "../../../plugins/search/fusion/ranker.ts";
@@ -9,6 +10,7 @@ import { createSnapshotStore, writeBlocks } from "../../../plugins/search/index-
 import { search } from "../../../plugins/search/mod.ts";
 import { tool } from "../../contracts/ranker.ts";
 import { openGateway } from "../../support/open-gateway.ts";
+import { createTestCache, provideCache } from "../../support/services.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const things = [
@@ -54,7 +56,9 @@ interface Start {
 /** A start of a gateway whose cache is in this folder. */
 async function start(folder: string, servers: Readonly<Record<string, string>>): Promise<Start> {
   const ranker = fusionRanker();
-  const gateway = await openGateway({ plugins: [cache({ folder }), search({ ranker })] });
+  const gateway = await openGateway({
+    plugins: [provideCache(createTestCache({ storage: fileStorage(folder) })), search({ ranker })],
+  });
   for (const [id, suffix] of Object.entries(servers)) await gateway.catalog.replace({ id }, listing(suffix));
   return {
     gateway,
@@ -94,7 +98,7 @@ describe("an index snapshot", () => {
   });
 
   test("is another gateway's where the config is another one", async () => {
-    const kept = createCache({ storage: fileStorage(await temporaryFolder()), onTrouble: fail });
+    const kept = createTestCache({ storage: fileStorage(await temporaryFolder()) });
     const store = createSnapshotStore(kept, "/a.json", 1);
     store.schedule(createSnapshot(100), 100);
     await store.close();
@@ -106,7 +110,7 @@ describe("an index snapshot", () => {
     const folder = await temporaryFolder();
     const storage = fileStorage(folder);
     const owner = process.cwd();
-    await storeBytes(createCache({ storage, onTrouble: fail }), owner, Uint8Array.of(1, 2, 3));
+    await storeBytes(createTestCache({ storage }), owner, Uint8Array.of(1, 2, 3));
     const first = await start(folder, { a: "" });
     await first.answers();
     expect(first.fresh()).toBe(72);
@@ -135,7 +139,7 @@ test.each<[string, (mark: string) => Uint8Array]>([
   ],
 ])("an intact snapshot that holds %s fails no search", async (_what, make) => {
   const folder = await temporaryFolder();
-  const kept = createCache({ storage: fileStorage(folder), onTrouble: fail });
+  const kept = createTestCache({ storage: fileStorage(folder) });
   const marks = ["toolpipe-keyword-2", "toolpipe-vectors-1"];
   const scorers = writeBlocks(
     "toolpipe-scorers-1",
@@ -254,7 +258,7 @@ function createSnapshot(fresh: number): IndexSnapshot {
 
 function counting(): { cache: Cache; writes: () => number } {
   let writes = 0;
-  const kept = createCache({ onTrouble: fail });
+  const kept = createTestCache();
   const setBytes = async (): Promise<void> => void writes++;
   return { cache: { ...kept, setBytes }, writes: () => writes };
 }
@@ -264,8 +268,4 @@ async function storeBytes(kept: Cache, owner: string, bytes: Uint8Array): Promis
   const store = createSnapshotStore(kept, owner, 0);
   store.schedule({ ...createSnapshot(100), save: () => bytes }, 100);
   await store.close();
-}
-
-function fail(cause: unknown): never {
-  throw cause;
 }

@@ -17,10 +17,10 @@ import {
   type UpstreamEvents,
 } from "../../../core/services/servers.ts";
 import type { ServerConfig } from "../../../core/services/sources.ts";
-import { createCache } from "../../../plugins/cache/mod.ts";
 import type { ConnectServerOptions } from "../../../plugins/upstreams/connect-server.ts";
 import { createPool, type PoolOptions, type ServerPool } from "../../../plugins/upstreams/pool.ts";
 import { createSnapshot } from "../../../plugins/upstreams/snapshot.ts";
+import { createTestCache } from "../../support/services.ts";
 
 function tool(name: string, more: Partial<ToolDefinition> = {}): ToolDefinition {
   return { name, inputSchema: { type: "object" }, ...more };
@@ -480,7 +480,7 @@ describe("no tool disappears without a reason", () => {
 });
 
 describe("the snapshot", () => {
-  const cache = () => createCache({ onTrouble() {} });
+  const cache = () => createTestCache();
 
   async function settle(pool: ServerPool): Promise<void> {
     const done = pool.discover("all");
@@ -582,7 +582,7 @@ describe("a handle", () => {
   });
 
   test("of a server that is not connected ends with its own connection, and the pool keeps the listing", async () => {
-    const shared = createCache({ onTrouble() {} });
+    const shared = createTestCache();
     const side = server("one");
     const { pool, gateway } = await openPool([side], { snapshot: createSnapshot(shared, "c") });
     const opening = pool.open(side.member.config);

@@ -1,17 +1,15 @@
 import fc from "fast-check";
 import { createStorage, type Driver } from "unstorage";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { type Cache, createCache, fileStorage } from "../../../plugins/cache/mod.ts";
+import type { Cache } from "../../../core/services/cache.ts";
+import { fileStorage } from "../../../plugins/lib/files.ts";
 import { type CachedListing, createSnapshot } from "../../../plugins/upstreams/snapshot.ts";
+import { createTestCache } from "../../support/services.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 afterEach(() => void vi.useRealTimers());
 
 const DAY_MS = 24 * 3600 * 1000;
-
-function neverTroubled(cause: unknown): void {
-  throw cause;
-}
 
 /** Creates the cached listing of a server with one tool. */
 function createListing(tool: string, savedAt: number = Date.now()): CachedListing {
@@ -33,7 +31,7 @@ function createListing(tool: string, savedAt: number = Date.now()): CachedListin
 /** Opens a cache on the same folder, as each start of a gateway does. */
 async function createFolder(): Promise<() => Promise<Cache>> {
   const folder = await temporaryFolder();
-  return async () => createCache({ storage: fileStorage(folder), onTrouble: neverTroubled });
+  return async () => createTestCache({ storage: fileStorage(folder) });
 }
 
 describe("the snapshot", () => {
@@ -117,7 +115,7 @@ describe("the snapshot", () => {
           });
         }),
     };
-    const open = () => createCache({ storage: createStorage({ driver }), onTrouble: neverTroubled });
+    const open = () => createTestCache({ storage: createStorage({ driver }) });
     const snapshot = createSnapshot(open(), "config");
     snapshot.set("server", createListing("old"));
     const first = snapshot.flush();

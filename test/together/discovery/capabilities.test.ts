@@ -14,8 +14,8 @@ import { search } from "../../../plugins/search/mod.ts";
 import { type StateStore, state } from "../../../plugins/state/mod.ts";
 import { jsonSchema } from "../../../plugins/types/mod.ts";
 import type { Servers } from "../../../plugins/upstreams/mod.ts";
-import { introspected, parts, plainTool } from "../../plugins/discovery/capability-files/_parts.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { introspected, parts, plainTool } from "./_parts.ts";
 
 const CONFIG = "/own/toolpipe.config.json";
 

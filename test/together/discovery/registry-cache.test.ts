@@ -3,9 +3,10 @@ import { cache } from "../../../plugins/cache/mod.ts";
 import { createToolCache } from "../../../plugins/discovery/tool-cache.ts";
 import { registries } from "../../../plugins/registries/mod.ts";
 import { closeServers, listen } from "../../fixtures/http-servers.ts";
-import { gatedServer, pooled } from "../../plugins/discovery/_fixtures.ts";
+import { gatedServer } from "../../plugins/discovery/_fixtures.ts";
 import { openGateway } from "../../support/open-gateway.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { pooled } from "./_pool.ts";
 
 afterEach(closeServers);
 

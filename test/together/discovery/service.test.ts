@@ -7,11 +7,12 @@ import { discoveryProvider, runtimeDiscovery, serverDiscovery } from "../../../p
 import { parseDiscoveryOptions } from "../../../plugins/discovery/options.ts";
 import { types } from "../../../plugins/types/mod.ts";
 import { passthrough } from "../../../presets/passthrough.ts";
-import { faked, listIssues, memoryCache, pooled, remote } from "../../plugins/discovery/_fixtures.ts";
+import { faked, listIssues, memoryCache, remote } from "../../plugins/discovery/_fixtures.ts";
 import { catchFailure } from "../../support/failure.ts";
 import { faulty } from "../../support/place.ts";
 import { until } from "../../support/stdio-servers.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { pooled } from "./_pool.ts";
 
 afterEach(() => vi.unstubAllEnvs());
 

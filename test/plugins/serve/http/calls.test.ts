@@ -10,9 +10,9 @@ import {
   type ToolResult,
   textResult,
 } from "../../../../core/mod.ts";
-import { demo } from "../../../../plugins/demo.ts";
 import { createEndpoint } from "../../../../plugins/serve/http/endpoint.ts";
 import { createView, httpLimits, servePlugin } from "../../../../plugins/serve/mod.ts";
+import { countdown } from "../../../support/countdown.ts";
 import {
   ask,
   askModern,
@@ -229,7 +229,7 @@ describe.each(protocols)("a call in the %s protocol", (protocol, asking) => {
   test("streams its progress, under the token of the client and before the answer", async () => {
     const { url } = await serveGateway({
       preset: definePreset({ name: "all", plugins: [] }),
-      plugins: [demo()],
+      plugins: [countdown()],
     });
     const response = await asking(url, "tools/call", {
       name: "countdown",
@@ -251,7 +251,7 @@ describe.each(protocols)("a call in the %s protocol", (protocol, asking) => {
   test("is answered with JSON alone where the client takes no stream, and as a stream where it takes nothing else", async () => {
     const { url } = await serveGateway({
       preset: definePreset({ name: "all", plugins: [] }),
-      plugins: [demo()],
+      plugins: [countdown()],
     });
     const params = { name: "countdown", arguments: { from: 2 }, _meta: { progressToken: 1 } };
     for (const [accept, type] of [

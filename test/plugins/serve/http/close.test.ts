@@ -1,7 +1,7 @@
 import { connect } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { definePreset, type MetaTool, textResult } from "../../../../core/mod.ts";
-import { demo } from "../../../../plugins/demo.ts";
+import { countdown } from "../../../support/countdown.ts";
 import {
   ask,
   askModern,
@@ -24,7 +24,7 @@ describe.each([
   test("lets its call finish, and answers it", async () => {
     const server = await serveGateway({
       preset: definePreset({ name: "all", plugins: [] }),
-      plugins: [demo()],
+      plugins: [countdown()],
     });
     const response = await asking(server.url, "tools/call", {
       name: "countdown",

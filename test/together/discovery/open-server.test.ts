@@ -3,8 +3,9 @@ import type { ServerConfig } from "../../../core/services/sources.ts";
 import type { DiscoveryOptions } from "../../../plugins/discovery/mod.ts";
 import { findSpareToken } from "../../../plugins/lib/server-entry/spare-token.ts";
 import { closeServers } from "../../fixtures/http-servers.ts";
+import { createMachine, gatedServer, remote } from "../../plugins/discovery/_fixtures.ts";
 import { catchFailure } from "../../support/failure.ts";
-import { createMachine, gatedServer, pooled, remote } from "./_fixtures.ts";
+import { pooled } from "./_pool.ts";
 
 afterEach(closeServers);
 afterEach(() => vi.unstubAllEnvs());

@@ -11,8 +11,8 @@ import {
   textResult,
 } from "../../../core/mod.ts";
 import { audit, type MemorySink, memorySink } from "../../../plugins/audit/mod.ts";
-import { ask, askModern, send, serveGateway, until } from "./_http.ts";
-import { connectStdio } from "./_stdio.ts";
+import { ask, askModern, send, serveGateway, until } from "../../plugins/serve/_http.ts";
+import { connectStdio } from "../../plugins/serve/_stdio.ts";
 
 /** A server whose one tool answers when it is told to, as a real one that has begun to do something. */
 function press(annotations: ToolAnnotations): {

@@ -1,9 +1,9 @@
-import type { ToolDefinition } from "../../../../core/mod.ts";
-import { type ApprovalStore, createApprovalStore } from "../../../../plugins/approvals/mod.ts";
-import type { ApprovalParts, Introspected } from "../../../../plugins/discovery/capability-files/mod.ts";
-import { inferTags, toManifest } from "../../../../plugins/discovery/manifest.ts";
-import { normalizeEntry } from "../../../../plugins/lib/server-entry/normalize.ts";
-import { memoryStore } from "../../../../plugins/state/mod.ts";
+import type { ToolDefinition } from "../../../core/mod.ts";
+import { type ApprovalStore, createApprovalStore } from "../../../plugins/approvals/mod.ts";
+import type { ApprovalParts, Introspected } from "../../../plugins/discovery/capability-files/mod.ts";
+import { inferTags, toManifest } from "../../../plugins/discovery/manifest.ts";
+import { normalizeEntry } from "../../../plugins/lib/server-entry/normalize.ts";
+import { memoryStore } from "../../../plugins/state/mod.ts";
 
 /** Creates the stores of approvals and records, for one test. */
 export function parts(): ApprovalParts & { readonly approvals: ApprovalStore } {

@@ -1,13 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import type { Gateway, GatewayError } from "../../../core/mod.ts";
-import { redisStorage } from "../../../plugins/cache/drivers.ts";
-import { cache } from "../../../plugins/cache/mod.ts";
-import { state } from "../../../plugins/state/mod.ts";
-import { cacheContract } from "../../contracts/cache.ts";
-import { openGateway } from "../../support/open-gateway.ts";
-import { freePort, hasRedis, startRedis, type TestRedis } from "../../support/redis.ts";
+import type { Gateway, GatewayError } from "../../core/mod.ts";
+import { redisStorage } from "../../plugins/cache/drivers.ts";
+import { cache } from "../../plugins/cache/mod.ts";
+import { state } from "../../plugins/state/mod.ts";
+import { cacheContract } from "../contracts/cache.ts";
+import { openGateway } from "../support/open-gateway.ts";
+import { freePort, hasRedis, startRedis, type TestRedis } from "../support/redis.ts";
 
 describe.skipIf(!hasRedis)("the cache in Redis (needs Redis)", () => {
   let redis: TestRedis;

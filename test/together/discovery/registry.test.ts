@@ -3,8 +3,9 @@ import { GatewayError, type JsonObject } from "../../../core/mod.ts";
 import type { Registries, RegistryEntry } from "../../../core/services/registries.ts";
 import { CONNECT_FAILED } from "../../../core/services/servers.ts";
 import { closeServers } from "../../fixtures/http-servers.ts";
+import { faked, listIssues, remote } from "../../plugins/discovery/_fixtures.ts";
 import { catchFailure } from "../../support/failure.ts";
-import { faked, listIssues, pooled, remote } from "./_fixtures.ts";
+import { pooled } from "./_pool.ts";
 
 afterEach(closeServers);
 

@@ -1,14 +1,14 @@
 import { describe, expect, test } from "vitest";
-import { type JsonObject, textResult } from "../../core/mod.ts";
-import { resultMeta } from "../../core/services/policy.ts";
-import { approvals } from "../../plugins/approvals/mod.ts";
-import { guard, requestMeta } from "../../plugins/guard/mod.ts";
-import { fileStore, state } from "../../plugins/state/mod.ts";
-import { type Answer, json, type RestServer, restServer } from "../fixtures/openapi/faulty-rest.ts";
-import { keyed, openBank } from "../plugins/guard/_guarded.ts";
-import { createApi, type Opened, openAdapters } from "../plugins/openapi/_open.ts";
-import { getError } from "../support/failure.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
+import { type JsonObject, textResult } from "../../../core/mod.ts";
+import { resultMeta } from "../../../core/services/policy.ts";
+import { approvals } from "../../../plugins/approvals/mod.ts";
+import { guard, requestMeta } from "../../../plugins/guard/mod.ts";
+import { fileStore, state } from "../../../plugins/state/mod.ts";
+import { type Answer, json, type RestServer, restServer } from "../../fixtures/openapi/faulty-rest.ts";
+import { keyed, openBank } from "../../plugins/guard/_guarded.ts";
+import { createApi, type Opened, openAdapters } from "../../plugins/openapi/_open.ts";
+import { getError } from "../../support/failure.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const paths = {
   "/charges": { post: { operationId: "createCharge" } },

@@ -12,21 +12,21 @@ import {
   type Plugin,
   type ToolResult,
   textResult,
-} from "../../../core/mod.ts";
-import { requestMeta } from "../../../core/services/policy.ts";
-import { approvals } from "../../../plugins/approvals/mod.ts";
-import { audit, memorySink } from "../../../plugins/audit/mod.ts";
-import { type GuardOptions, guard } from "../../../plugins/guard/mod.ts";
-import { mcp } from "../../../plugins/mcp/mod.ts";
-import { type RetryOptions, retry } from "../../../plugins/retry/mod.ts";
-import { sources } from "../../../plugins/sources/mod.ts";
-import { state } from "../../../plugins/state/mod.ts";
-import { timeout } from "../../../plugins/timeout.ts";
-import { upstreams } from "../../../plugins/upstreams/mod.ts";
-import { getError, readText } from "../../support/failure.ts";
-import { hang } from "../../support/hooks.ts";
-import { openGateway } from "../../support/open-gateway.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
+} from "../../core/mod.ts";
+import { requestMeta } from "../../core/services/policy.ts";
+import { approvals } from "../../plugins/approvals/mod.ts";
+import { audit, memorySink } from "../../plugins/audit/mod.ts";
+import { type GuardOptions, guard } from "../../plugins/guard/mod.ts";
+import { mcp } from "../../plugins/mcp/mod.ts";
+import { type RetryOptions, retry } from "../../plugins/retry/mod.ts";
+import { sources } from "../../plugins/sources/mod.ts";
+import { state } from "../../plugins/state/mod.ts";
+import { timeout } from "../../plugins/timeout.ts";
+import { upstreams } from "../../plugins/upstreams/mod.ts";
+import { getError, readText } from "../support/failure.ts";
+import { hang } from "../support/hooks.ts";
+import { openGateway } from "../support/open-gateway.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 interface Served {
   readonly gateway: Gateway;

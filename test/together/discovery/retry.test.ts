@@ -13,8 +13,9 @@ import { isRetryable } from "../../../plugins/discovery/errors.ts";
 import type { DiscoveryService } from "../../../plugins/discovery/mod.ts";
 import { nextBackoffDelay } from "../../../plugins/lib/backoff.ts";
 import { closeServers } from "../../fixtures/http-servers.ts";
+import { faked, type Gate, gatedServer, remote } from "../../plugins/discovery/_fixtures.ts";
 import { catchFailure } from "../../support/failure.ts";
-import { faked, type Gate, gatedServer, pooled, remote } from "./_fixtures.ts";
+import { pooled } from "./_pool.ts";
 
 afterEach(closeServers);
 

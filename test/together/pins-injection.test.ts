@@ -1,10 +1,10 @@
 import { existsSync, readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
-import { openapi } from "../../../plugins/openapi/mod.ts";
-import { findInjection } from "../../../plugins/pins/injection.ts";
-import { scan, scanText } from "../../../plugins/pins/scan.ts";
-import { openGateway } from "../../support/open-gateway.ts";
+import { openapi } from "../../plugins/openapi/mod.ts";
+import { findInjection } from "../../plugins/pins/injection.ts";
+import { scan, scanText } from "../../plugins/pins/scan.ts";
+import { openGateway } from "../support/open-gateway.ts";
 
 /** Orders of many styles, each in the description of a tool that looks harmless. */
 const hostile = [
@@ -91,7 +91,7 @@ describe("an order is found however it is set", () => {
   });
 });
 
-const folder = new URL("../../../../shared/data/openapi/", import.meta.url);
+const folder = new URL("../../../shared/data/openapi/", import.meta.url);
 const files = existsSync(folder)
   ? readdirSync(folder, { recursive: true })
       .map(String)

@@ -8,13 +8,13 @@ import {
   localTools,
   type Plugin,
   textResult,
-} from "../../../core/mod.ts";
-import { audit, folderSink } from "../../../plugins/audit/mod.ts";
-import { demo } from "../../../plugins/demo.ts";
-import { anygpt, createDiscoveryEngine } from "../../../presets/anygpt/mod.ts";
-import { testAuditSink } from "../../contracts/audit-sink.ts";
-import { runMain } from "../../support/run-cli.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
+} from "../../core/mod.ts";
+import { audit, folderSink } from "../../plugins/audit/mod.ts";
+import { demo } from "../../plugins/demo.ts";
+import { anygpt, createDiscoveryEngine } from "../../presets/anygpt/mod.ts";
+import { testAuditSink } from "../contracts/audit-sink.ts";
+import { runMain } from "../support/run-cli.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 testAuditSink("folderSink", async () => {
   const sink = folderSink({

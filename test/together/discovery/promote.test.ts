@@ -2,7 +2,7 @@ import { access, readdir, readFile, symlink, unlink, writeFile } from "node:fs/p
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { JsonObject, ToolDefinition } from "../../../../core/mod.ts";
+import type { JsonObject, ToolDefinition } from "../../../core/mod.ts";
 import {
   type ApprovalParts,
   approvedFolder,
@@ -13,11 +13,11 @@ import {
   requestApproval,
   withdraw,
   writeCapabilities,
-} from "../../../../plugins/discovery/capability-files/mod.ts";
-import { jsonSchema } from "../../../../plugins/types/json-schema.ts";
-import { rtfs, typeEmitters } from "../../../../plugins/types/mod.ts";
-import { catchFailure } from "../../../support/failure.ts";
-import { temporaryFolder } from "../../../support/temporary-folder.ts";
+} from "../../../plugins/discovery/capability-files/mod.ts";
+import { jsonSchema } from "../../../plugins/types/json-schema.ts";
+import { rtfs, typeEmitters } from "../../../plugins/types/mod.ts";
+import { catchFailure } from "../../support/failure.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { introspected, listIssues, parts, plainTool } from "./_parts.ts";
 
 const CAPABILITY = `(capability :mcp.github.list_issues
@@ -103,7 +103,7 @@ describe("a request for approval", () => {
   test("of a hostile server stays in its folder, whatever its names are", async () => {
     await fc.assert(
       fc.asyncProperty(
-        fc.constantFrom("../..", "/", "..\\x", "a/../../b", "CON", "x\0y"),
+        fc.constantFrom("../../plugins", "/", "..\\x", "a/../../b", "CON", "x\0y"),
         fc.uniqueArray(
           fc.oneof(fc.constantFrom("../../../up", "nul", "A", "a", "..", "/etc/x"), fc.string()),
           {

@@ -6,10 +6,11 @@ import { GatewayError } from "../../../core/mod.ts";
 import { UPSTREAM_ERROR } from "../../../core/services/servers.ts";
 import { type DiscoveryStep, discoverySteps } from "../../../plugins/discovery/mod.ts";
 import { closeServers, legacyStreamable } from "../../fixtures/http-servers.ts";
+import { faked, gatedServer, listIssues, memoryCache, remote } from "../../plugins/discovery/_fixtures.ts";
 import { catchFailure } from "../../support/failure.ts";
 import { isAlive, until } from "../../support/stdio-servers.ts";
 import { temporaryFolder, writeFiles } from "../../support/temporary-folder.ts";
-import { faked, gatedServer, listIssues, memoryCache, pooled, remote } from "./_fixtures.ts";
+import { pooled } from "./_pool.ts";
 
 afterEach(closeServers);
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { definePreset, GatewayError, type LoadedConfig, textResult } from "../../../core/mod.ts";
 import { demo } from "../../../plugins/demo.ts";
 import { passthrough } from "../../../presets/passthrough.ts";
-import { connectStdio, type StdioClient } from "./_stdio.ts";
+import { connectStdio, type StdioClient } from "../../plugins/serve/_stdio.ts";
 
 const modern = {
   "io.modelcontextprotocol/protocolVersion": "2026-07-28",

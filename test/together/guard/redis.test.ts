@@ -9,11 +9,11 @@ import { memoryStore } from "../../../plugins/lib/memory-store.ts";
 import { rates } from "../../../plugins/rates.ts";
 import { type RedisStore, redisStore } from "../../../plugins/state/redis.ts";
 import { idempotencyContract } from "../../contracts/idempotency.ts";
+import { testClock } from "../../plugins/guard/_clock.ts";
+import { keyed, openBank } from "../../plugins/guard/_guarded.ts";
 import { getError } from "../../support/failure.ts";
 import { freePort, hasRedis, startRedis, type TestRedis } from "../../support/redis.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
-import { testClock } from "./_clock.ts";
-import { keyed, openBank } from "./_guarded.ts";
 
 const beginning = { key: "k", fingerprint: "f", deadlineMs: 60_000 };
 
