@@ -5,13 +5,11 @@ import { type IsGone, pruneFile } from "./prune-file.ts";
 
 /** Composition roots: their lines about a plugin are removed with it. */
 const ROOTS = ["presets", "plugins/cli", "playground"];
-/** Tests of the composed product. One that needs the plugin goes with it. */
+/** Tests of the composed product and of several plugins together. One that needs the plugin goes with it. */
 const PRODUCT_TESTS =
-  /^test\/(presets|playground|cookbook|bench|conformance|soak|torture|plugins\/cli)\/|^test\/[^/]+\.ts$/;
+  /^test\/(presets|together|playground|cookbook|bench|conformance|soak|torture|plugins\/cli)\/|^test\/[^/]+\.ts$/;
 /** Suites and programs that tests share. One that needs the plugin goes with the last test that uses it. */
 const SHARED = /^test\/(contracts|fixtures)\//;
-/** Files of a plugin that another plugin's tests may import, to test both together; such a test goes with either. */
-const ENTRY = /^plugins\/([^/]+\.ts|[^/]+\/mod\.ts)$/;
 
 /** The plugins of a checkout by name. The shell of the commands is a composition root, and `lib` no plugin. */
 export function listPlugins(root: string): string[] {
@@ -22,10 +20,10 @@ export function listPlugins(root: string): string[] {
 }
 
 /**
- * Deletes a plugin, its tests and its lines in the composition roots. Returns the other tests that went too. Where it is
- * strict, no test of another plugin does.
+ * Deletes a plugin, its tests and its lines in the composition roots. Returns the other tests that went too, of
+ * which none is a test of another plugin.
  */
-export function removePlugin(root: string, name: string, isStrict = false): string[] {
+export function removePlugin(root: string, name: string): string[] {
   const modules = packageModules(root);
   const goneFiles = new Set<string>();
   const goneNames = new Map<string, Set<string>>();
@@ -75,7 +73,7 @@ export function removePlugin(root: string, name: string, isStrict = false): stri
     if (PRODUCT_TESTS.test(file))
       return imports.some((to) => isGone(to)) || pruneFile(file, text, isGone, modules) !== undefined;
     if (SHARED.test(file)) return imports.some((to) => isGone(to)) && !isImported(file);
-    return !isStrict && imports.some((to) => isGone(to) && (ENTRY.test(to) || to.startsWith("test/")));
+    return false;
   }
 
   function isImported(file: string): boolean {

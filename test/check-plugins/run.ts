@@ -1,5 +1,5 @@
 // Deletes each plugin in turn, in a copy of the project, and type-checks the rest.
-//   npm run check:plugins -- [--only a,b] [--tests] [--strict] [--verbose] [--max n]
+//   npm run check:plugins -- [--only a,b] [--tests] [--verbose] [--max n]
 import { execFile, execFileSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -14,7 +14,7 @@ interface Verdict {
   readonly errors: readonly string[];
   /** Tests that fail; undefined where none were run. */
   readonly failed?: readonly string[];
-  /** Tests of the composed product and of other plugins that use the plugin, and went with it. */
+  /** Tests of the composed product and of several plugins together that use the plugin, and went with it. */
   readonly dropped: readonly string[];
 }
 
@@ -24,8 +24,6 @@ const { values } = parseArgs({
   options: {
     only: { type: "string" },
     tests: { type: "boolean", default: false },
-    /** Tests of another plugin count too where they use the deleted one by its entry. */
-    strict: { type: "boolean", default: false },
     verbose: { type: "boolean", default: false },
     /** How many plugins may still fail. */
     max: { type: "string", default: "0" },
@@ -91,7 +89,7 @@ async function work(): Promise<void> {
 async function check(plugin: string, folder: string): Promise<Verdict> {
   copyProject(folder);
   cpSync(checked, join(folder, "tsconfig.tsbuildinfo"));
-  const dropped = removePlugin(folder, plugin, values.strict);
+  const dropped = removePlugin(folder, plugin);
   const errors = await typeErrors(folder);
   if (!values.tests || errors.length > 0) return { plugin, errors, dropped };
   return { plugin, errors, dropped, failed: await failedTests(folder) };

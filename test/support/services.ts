@@ -18,7 +18,10 @@ export function provideState(store: StateStore = memoryStore()): Plugin {
   return {
     name: "state",
     provides: ["state"],
-    setup: (gateway) => gateway.provide("state", store),
+    setup(gateway) {
+      gateway.provide("state", store);
+      return { close: () => store.close() };
+    },
   };
 }
 
@@ -66,7 +69,7 @@ export function createTestCache({
 }
 
 function toName(key: string): string {
-  return `toolpipe-${sha256Hex(key).slice(0, 32)}`;
+  return `toolpipe-${key.replace(/[^\w-]+/g, "-").slice(0, 60)}-${sha256Hex(key).slice(0, 16)}`;
 }
 
 /** A storage in memory. */

@@ -2,22 +2,14 @@ import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Gateway, PluginGateway, ToolDefinition } from "../../core/mod.ts";
-import { approvals, createApprovalStore } from "../../plugins/approvals/mod.ts";
-import { type PinsOptions, pins } from "../../plugins/pins/mod.ts";
+import { createApprovalStore } from "../../plugins/approvals/mod.ts";
 import { SCAN_VERSION } from "../../plugins/pins/scan.ts";
 import { search } from "../../plugins/search/mod.ts";
 import { fileStore } from "../../plugins/state/mod.ts";
-import { type BankOptions, type Guarded, keyed, openBank } from "../plugins/guard/_guarded.ts";
+import { keyed } from "../plugins/guard/_guarded.ts";
 import { getError, readText } from "../support/failure.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
-
-/** Opens a bank whose tools are pinned. */
-function openPinnedBank({
-  pins: options,
-  ...rest
-}: BankOptions & { readonly pins?: PinsOptions } = {}): Promise<Guarded> {
-  return openBank({ ...rest, checks: [approvals(), pins(options), ...(rest.checks ?? [])] });
-}
+import { openPinnedBank } from "./_pinned-bank.ts";
 
 const inputSchema = { type: "object" };
 const balance: ToolDefinition = { name: "get_balance", description: "Says what is left.", inputSchema };

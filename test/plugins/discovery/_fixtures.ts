@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { type JsonObject, type ToolDefinition } from "../../../core/mod.ts";
+import type { JsonObject, ToolDefinition } from "../../../core/mod.ts";
 import type { ServerHandle } from "../../../core/services/servers.ts";
 import type { HttpConnection, Machine, Origin, ServerConfig } from "../../../core/services/sources.ts";
 import {

@@ -54,19 +54,6 @@ describe("fault 46: a confirmation token", () => {
     expect((await bank.gateway.run({ ...remove, meta })).ok).toBe(true);
   });
 
-  test("fault 47: confirms the tool as it was: one that has changed, and was approved, is confirmed again", async () => {
-    const bank = await openBank();
-    const meta = withToken(await requestToken(bank));
-    const [account] = bank.gateway.catalog.tools().filter(({ name }) => name === "delete_account");
-    await bank.gateway.catalog.replace({ id: "bank" }, [
-      { ...(account as Tool), description: "Deletes all." },
-    ]);
-    expect(getError(await bank.gateway.run({ ...remove, meta })).code).toBe("TOOL_CHANGED");
-    await bank.gateway.services.approvals?.decide("bank:delete_account", true);
-    expect(getError(await bank.gateway.run({ ...remove, meta })).code).toBe("CONFIRMATION_INVALID");
-    expect(bank.effects).toEqual([]);
-  });
-
   test("is too old after five minutes", async () => {
     const clock = testClock();
     const bank = await openBank({ guard: { clock } });

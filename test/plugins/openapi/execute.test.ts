@@ -5,7 +5,6 @@ import { httpStatusMeta } from "../../../core/services/adapters.ts";
 import { requestMeta } from "../../../core/services/policy.ts";
 import { type Answer, json, type RestServer, restServer } from "../../fixtures/openapi/faulty-rest.ts";
 import { getError } from "../../support/failure.ts";
-import { endCalls } from "../../support/services.ts";
 import { createApi, type Opened, openAdapters } from "./_open.ts";
 
 process.env["OPENAPI_TEST_ID"] = "me";
@@ -178,16 +177,6 @@ test("an answer that trickles in is abandoned on too, and the time a caller asks
   );
   const call = await run("api:read", {}, { meta: { [requestMeta.timeoutMs]: 150 } });
   expect(getError(call)).toMatchObject({ code: "TIMEOUT", data: { ms: 150 } });
-});
-
-test("where a plugin times calls, that is what ends them", async () => {
-  const server = await restServer(() => {});
-  const adapter = { document: createApi(paths), server: server.origin, allowPrivate: true, timeoutMs: 1 };
-  const { run } = await openAdapters({ api: adapter }, [endCalls(150)]);
-  expect(getError(await run("api:read"))).toMatchObject({
-    code: "TIMEOUT",
-    data: { setting: "options.timeout.ms" },
-  });
 });
 
 test("a call that is cancelled ends its request", async () => {

@@ -10,10 +10,11 @@ import { rates } from "../../../plugins/rates.ts";
 import { type RedisStore, redisStore } from "../../../plugins/state/redis.ts";
 import { idempotencyContract } from "../../contracts/idempotency.ts";
 import { testClock } from "../../plugins/guard/_clock.ts";
-import { keyed, openBank } from "../../plugins/guard/_guarded.ts";
+import { keyed } from "../../plugins/guard/_guarded.ts";
 import { getError } from "../../support/failure.ts";
 import { freePort, hasRedis, startRedis, type TestRedis } from "../../support/redis.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { openPinnedBank } from "../_pinned-bank.ts";
 
 const beginning = { key: "k", fingerprint: "f", deadlineMs: 60_000 };
 
@@ -73,7 +74,7 @@ describe.skipIf(!hasRedis)("the guard on Redis (needs Redis)", () => {
     const prefix = `${randomUUID()}:`;
     const banks = await Promise.all(
       [1, 2, 3].map(() =>
-        openBank({ store: openStore(redis.url, prefix, 5_000), plugins: [rates({ limits })] }),
+        openPinnedBank({ store: openStore(redis.url, prefix, 5_000), plugins: [rates({ limits })] }),
       ),
     );
     const calls = await Promise.all(
@@ -87,7 +88,7 @@ describe.skipIf(!hasRedis)("the guard on Redis (needs Redis)", () => {
     test("is not there, what reads is limited by each for itself, and nothing else is done", async () => {
       const own = await startRedis();
       const store = openStore(own.url, undefined, 5_000);
-      const { gateway, effects } = await openBank({ store, plugins: [rates({ limits })] });
+      const { gateway, effects } = await openPinnedBank({ store, plugins: [rates({ limits })] });
       await own.stop();
       const reads = [];
       for (let index = 0; index < 4; index++) reads.push(await gateway.run(balance));
@@ -104,7 +105,7 @@ describe.skipIf(!hasRedis)("the guard on Redis (needs Redis)", () => {
     test("is not there at the start, nothing is done, and everything as soon as it is there", async () => {
       const port = await freePort();
       const store = openStore(`redis://127.0.0.1:${port}`);
-      const { gateway, effects } = await openBank({ store });
+      const { gateway, effects } = await openPinnedBank({ store });
       expect(getError(await gateway.run(balance)).code).toBe("STATE_UNAVAILABLE");
       expect(getError(await gateway.run(charge("key-0001"))).code).toBe("STATE_UNAVAILABLE");
       expect(effects).toEqual([]);
@@ -120,7 +121,7 @@ describe.skipIf(!hasRedis)("the guard on Redis (needs Redis)", () => {
       const own = await startRedis();
       const slow = new Redis(own.url);
       const store = openStore(own.url);
-      const { gateway, effects } = await openBank({ store, plugins: [rates({ limits })] });
+      const { gateway, effects } = await openPinnedBank({ store, plugins: [rates({ limits })] });
       await expect
         .poll(async () => (await gateway.run(charge("key-0001"))).ok, { timeout: 10_000 })
         .toBe(true);
@@ -138,7 +139,7 @@ describe.skipIf(!hasRedis)("the guard on Redis (needs Redis)", () => {
 
     test("cannot count, a call that is not of low risk is told that its key was not used up", async () => {
       const lost = openStore(`redis://127.0.0.1:${await freePort()}`);
-      const { gateway, effects } = await openBank({
+      const { gateway, effects } = await openPinnedBank({
         plugins: [rates({ limits, limiter: lost.shared.limiter })],
       });
       const error = getError(await gateway.run(charge("key-0001")));
@@ -155,7 +156,7 @@ describe.skipIf(!hasRedis)("the guard on Redis (needs Redis)", () => {
       const master = await startRedis();
       const replica = await startRedis("--replicaof", "127.0.0.1", String(master.port));
       const [prefix, watch] = [`${randomUUID()}:`, new Redis(replica.url)];
-      const before = await openBank({ store: openStore(master.url, prefix, 5_000) });
+      const before = await openPinnedBank({ store: openStore(master.url, prefix, 5_000) });
       await expect
         .poll(async () => /master_link_status:up/.test(await watch.info("replication")), { timeout: 10_000 })
         .toBe(true);
@@ -167,7 +168,7 @@ describe.skipIf(!hasRedis)("the guard on Redis (needs Redis)", () => {
       // The replica hears of nothing any more, as if the master had died before it could tell.
       expect((await before.gateway.run(charge("key-lost1"))).ok).toBe(true);
       await master.stop();
-      const after = await openBank({ store: openStore(replica.url, prefix, 5_000) });
+      const after = await openPinnedBank({ store: openStore(replica.url, prefix, 5_000) });
       expect((await after.gateway.run(charge("key-kept1"))).via).toBe("replay");
       expect((await after.gateway.run(charge("key-lost1"))).ok).toBe(true);
       // One duplicate for one lost write: Redis cannot prevent it, as the documentation explains.

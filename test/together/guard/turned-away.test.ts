@@ -5,10 +5,11 @@ import { approvals } from "../../../plugins/approvals/mod.ts";
 import { guard, requestMeta } from "../../../plugins/guard/mod.ts";
 import { fileStore, state } from "../../../plugins/state/mod.ts";
 import { type Answer, json, type RestServer, restServer } from "../../fixtures/openapi/faulty-rest.ts";
-import { keyed, openBank } from "../../plugins/guard/_guarded.ts";
+import { keyed } from "../../plugins/guard/_guarded.ts";
 import { createApi, type Opened, openAdapters } from "../../plugins/openapi/_open.ts";
 import { getError } from "../../support/failure.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { openPinnedBank } from "../_pinned-bank.ts";
 
 const paths = {
   "/charges": { post: { operationId: "createCharge" } },
@@ -135,7 +136,7 @@ test("a confirmation is given back where the API turned the call away, and used 
 
 test("no other server is believed that it turned a call away: its answer is replayed", async () => {
   const answer = { ...textResult("HTTP 403"), isError: true, _meta: { [resultMeta.turnedAway]: true } };
-  const { gateway, effects } = await openBank({ answer: () => answer });
+  const { gateway, effects } = await openPinnedBank({ answer: () => answer });
   const request = { tool: "bank:charge", args: { amount: 5 }, meta };
   await gateway.run(request);
   expect((await gateway.run(request)).via).toBe("replay");
