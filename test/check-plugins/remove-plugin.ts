@@ -7,7 +7,7 @@ import { type IsGone, pruneFile } from "./prune-file.ts";
 const ROOTS = ["presets", "plugins/cli", "playground"];
 /** Tests of the composed product and of several plugins together. One that needs the plugin goes with it. */
 const PRODUCT_TESTS =
-  /^test\/(presets|together|playground|cookbook|bench|conformance|soak|torture|plugins\/cli)\/|^test\/[^/]+\.ts$/;
+  /^test\/(presets|together|specs|playground|cookbook|bench|conformance|soak|torture|plugins\/cli)\/|^test\/[^/]+\.ts$/;
 /** Suites and programs that tests share. One that needs the plugin goes with the last test that uses it. */
 const SHARED = /^test\/(contracts|fixtures)\//;
 

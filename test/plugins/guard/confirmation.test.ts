@@ -1,12 +1,5 @@
 import { describe, expect, test } from "vitest";
-import {
-  type Call,
-  GatewayError,
-  type JsonObject,
-  type Plugin,
-  type Tool,
-  textResult,
-} from "../../../core/mod.ts";
+import { type Call, GatewayError, type JsonObject, type Plugin, textResult } from "../../../core/mod.ts";
 import type { Client, Clients } from "../../../core/services/clients.ts";
 import { createConfirmations } from "../../../plugins/guard/confirmation.ts";
 import { type GuardOptions, requestMeta } from "../../../plugins/guard/mod.ts";

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { Tool, ToolAnnotations } from "../../../core/mod.ts";
 import { type RiskLevel, riskLevels } from "../../../core/services/policy.ts";
 import { inferPolicy } from "../../../plugins/lib/risk.ts";
-import { type RealTool, realCatalog } from "../types/_real-catalog.ts";
+import { type RealTool, realCatalog } from "../../support/real-catalog.ts";
 
 function tool(name: string, rest: Partial<Tool> = {}): Tool {
   return {

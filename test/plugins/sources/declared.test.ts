@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { openGateway } from "../../../plugins/cli/context.ts";
+import { faulty, place } from "../../support/place.ts";
 import { runMain } from "../../support/run-cli.ts";
-import { faulty, place } from "../cli/_place.ts";
 
 const yaml = (args: readonly string[]): string => `servers:
   github:

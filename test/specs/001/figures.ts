@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { realCatalog } from "../../plugins/types/_real-catalog.ts";
+import { realCatalog } from "../../support/real-catalog.ts";
 import type { Specification } from "../specification.ts";
 import { measure, openLarge } from "./requirements.ts";
 import { ask, countTokens, listMetaTools, run } from "./world.ts";

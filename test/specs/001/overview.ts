@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { realCatalog } from "../../plugins/types/_real-catalog.ts";
+import { realCatalog } from "../../support/real-catalog.ts";
 import { runMain } from "../../support/run-cli.ts";
 import { startServe } from "../../support/start-serve.ts";
 import type { Specification } from "../specification.ts";

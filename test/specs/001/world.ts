@@ -8,8 +8,8 @@ import {
   type DiscoveryEngine,
   describeAnygptTools,
 } from "../../../presets/anygpt/mod.ts";
-import { faulty } from "../../plugins/cli/_place.ts";
 import { parseJson } from "../../support/failure.ts";
+import { faulty } from "../../support/place.ts";
 import { type Finished, runMain } from "../../support/run-cli.ts";
 import { folderForAll, type ToldTool, toldServer } from "../shared.ts";
 
