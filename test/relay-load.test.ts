@@ -9,8 +9,8 @@ import { retry } from "../plugins/retry/mod.ts";
 import { anygpt } from "../presets/anygpt/mod.ts";
 import { passthrough } from "../presets/passthrough.ts";
 import { fixtureServer, openClient, readText, type TestClient } from "./presets/_passthrough.ts";
-import { until } from "./support/stdio-servers.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
+import { until } from "./support/until.ts";
 
 const TIMEOUT_MS = 120_000;
 const CALLERS = Array.from({ length: 32 }, (_, caller) => caller);

@@ -4,8 +4,8 @@ import type { JsonObject } from "../core/mod.ts";
 import { ask, readAnswer } from "./plugins/serve/_http.ts";
 import { balancer } from "./support/balancer.ts";
 import { type Serving, startServe } from "./support/start-serve.ts";
-import { until } from "./support/stdio-servers.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
+import { until } from "./support/until.ts";
 
 const TIMEOUT_MS = 120_000;
 const CLIENTS = 8;

@@ -3,15 +3,8 @@ import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import { loadModule } from "../../core/load-module.ts";
 import { GatewayError } from "../../core/mod.ts";
-import { demo } from "../../plugins/demo.ts";
 import { catchFailure } from "../support/failure.ts";
 import { temporaryFolder, writeFiles } from "../support/temporary-folder.ts";
-
-test("a module of this package is the one in memory, not a copy", async () => {
-  const folder = await temporaryFolder();
-  const module = await loadModule("toolpipe/plugins/demo", join(folder, "any"));
-  expect(module["demo"]).toBe(demo);
-});
 
 test.each(["ts", "mts", "js", "mjs"])(
   "a .%s module that imports the core gets the one in memory",
@@ -24,26 +17,6 @@ test.each(["ts", "mts", "js", "mjs"])(
     expect(module["GatewayError"]).toBe(GatewayError);
   },
 );
-
-test.each(["ts", "mts", "js", "mjs"])(
-  "a .%s module that imports a plugin gets the one in memory",
-  async (ending) => {
-    const name = `module.${ending}`;
-    const folder = await temporaryFolder({ [name]: `export { demo } from "toolpipe/plugins/demo";` });
-    expect((await loadModule(`./${name}`, join(folder, "any")))["demo"]).toBe(demo);
-  },
-);
-
-test("a CommonJS module can require the core and the plugins", async () => {
-  const folder = await temporaryFolder({
-    "module.cjs": `const { GatewayError } = require("toolpipe"); exports.same = GatewayError;
-      exports.name = require("toolpipe/plugins/demo").demo.pluginName;`,
-  });
-  const module = await loadModule("./module.cjs", join(folder, "any"));
-  const exported = (module["default"] ?? module) as Record<string, unknown>;
-  expect(exported["same"]).toBe(GatewayError);
-  expect(exported["name"]).toBe("demo");
-});
 
 test("options can be described with valibot, though it is not installed there", async () => {
   const folder = await temporaryFolder({
@@ -104,7 +77,7 @@ test("an ES module in plain JavaScript is read again, in a folder of type module
 
 test("nothing is left in the folder for temporary files, where others could change it", async () => {
   const folder = await temporaryFolder({
-    "module.ts": `import "toolpipe/plugins/timeout"; export const a: number = 1;`,
+    "module.ts": `import "toolpipe"; export const a: number = 1;`,
   });
   const temporary = await temporaryFolder();
   vi.stubEnv("TMPDIR", temporary);
@@ -115,7 +88,6 @@ test("nothing is left in the folder for temporary files, where others could chan
 });
 
 test.each([
-  ["toolpipe/plugins/dmo", `did you mean "toolpipe/plugins/demo"?`],
   ["toolpipe/presets/shared", "There is no module"],
   ["toolpipe/core/mod", "There is no module"],
 ])("a module that this package does not have is refused: %s", async (specifier, message) => {

@@ -5,8 +5,9 @@ import { onTestFinished, vi } from "vitest";
 import type { Gateway, JsonObject, Plugin, Preset } from "../../core/mod.ts";
 import { serveStdio } from "../../plugins/serve/mod.ts";
 import { passthrough } from "../../presets/passthrough.ts";
-import { installed, script, until } from "../support/stdio-servers.ts";
+import { installed, script } from "../support/stdio-servers.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
+import { until } from "../support/until.ts";
 
 /** The clients of every test: both libraries, and the newer one with both protocols. */
 export const kinds = ["v1", "v2 legacy", "v2 modern"] as const;

@@ -28,3 +28,14 @@ export function getError(call: SettledCall): GatewayError {
   if (call.ok) throw new Error("The call was expected to fail.");
   return call.error;
 }
+
+/** Everything that an error says, to anyone and to the log. */
+export function splitWords(error: unknown): string {
+  const words: string[] = [];
+  let next = error;
+  while (next instanceof Error) {
+    words.push(next.message, JSON.stringify(next), String(next.stack));
+    next = next.cause;
+  }
+  return words.join("\n");
+}

@@ -38,15 +38,6 @@ export function readText(result: ToolResult): string {
   return result.content.map((block) => String(block["text"])).join("");
 }
 
-/** Waits until something holds; the test fails where it does not in time. */
-export async function until(condition: () => boolean | Promise<boolean>, withinMs = 5_000): Promise<void> {
-  const deadline = performance.now() + withinMs;
-  while (!(await condition())) {
-    if (performance.now() > deadline) throw new Error(`It did not come to hold within ${withinMs} ms.`);
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-}
-
 /** Whether a process lives; one that is dead and not yet collected does not. */
 export function isAlive(pid: number): boolean {
   try {

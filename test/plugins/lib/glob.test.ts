@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { compileGlob } from "../../../plugins/lib/glob.ts";
 import { shortest } from "../../support/shortest.ts";
-import { slowGlob } from "../rules/_prose.ts";
+import { slowGlob } from "../../support/slow-glob.ts";
 
 /** The texts of a list that a glob matches. */
 function matched(pattern: string, texts: readonly string[]): string[] {

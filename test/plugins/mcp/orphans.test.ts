@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { faulty, isAlive, until } from "../../support/stdio-servers.ts";
+import { faulty, isAlive } from "../../support/stdio-servers.ts";
+import { until } from "../../support/until.ts";
 import { connected } from "./_stdio.ts";
 
 const CYCLES = 200;

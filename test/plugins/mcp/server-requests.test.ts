@@ -2,7 +2,8 @@ import { expect, test } from "vitest";
 import { Cancellation, type JsonObject } from "../../../core/mod.ts";
 import type { Client } from "../../../core/services/clients.ts";
 import type { StdioUpstream } from "../../../plugins/mcp/stdio/connect.ts";
-import { faulty, readText, until } from "../../support/stdio-servers.ts";
+import { faulty, readText } from "../../support/stdio-servers.ts";
+import { until } from "../../support/until.ts";
 import { connected } from "./_stdio.ts";
 
 const capabilities = { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} };

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Cancellation, GatewayError } from "../../../core/mod.ts";
 import { connectStdio, type StdioUpstream } from "../../../plugins/mcp/stdio/connect.ts";
-import { faulty, fixture, isAlive, readText, script, until } from "../../support/stdio-servers.ts";
+import { faulty, fixture, isAlive, readText, script } from "../../support/stdio-servers.ts";
+import { until } from "../../support/until.ts";
 import { connected } from "./_stdio.ts";
 
 const sdkServer = fixture("sdk-server.mjs");

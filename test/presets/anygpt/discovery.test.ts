@@ -7,7 +7,8 @@ import {
   type DiscoveryEngine,
 } from "../../../presets/anygpt/mod.ts";
 import { catchFailure, getError, parseJson } from "../../support/failure.ts";
-import { fixture, script, until } from "../../support/stdio-servers.ts";
+import { fixture, script } from "../../support/stdio-servers.ts";
+import { until } from "../../support/until.ts";
 
 type Given = Parameters<typeof createDiscoveryEngine>[0];
 

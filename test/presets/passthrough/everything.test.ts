@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../core/mod.ts";
-import { until } from "../../support/stdio-servers.ts";
+import { until } from "../../support/until.ts";
 import { everything, kinds, openClient, readText } from "../_passthrough.ts";
 
 const servers = { everything };

@@ -2,8 +2,8 @@ import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import type { GatewayError, JsonObject, Plugin } from "../../../core/mod.ts";
 import { gateway } from "../../../presets/gateway/mod.ts";
-import { until } from "../../support/stdio-servers.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { until } from "../../support/until.ts";
 import { everything, fixtureServer, openClient, readText, type TestClient } from "../_passthrough.ts";
 
 const sdkServer = fileURLToPath(new URL("../../fixtures/sdk-server.mjs", import.meta.url));

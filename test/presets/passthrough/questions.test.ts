@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../core/mod.ts";
 import { anygpt } from "../../../presets/anygpt/mod.ts";
 import { gateway } from "../../../presets/gateway/mod.ts";
-import { until } from "../../support/stdio-servers.ts";
+import { until } from "../../support/until.ts";
 import { answers, fixtureServer, kinds, openClient, readText } from "../_passthrough.ts";
 
 const file = fileURLToPath(new URL("../../fixtures/asking-server.mjs", import.meta.url));

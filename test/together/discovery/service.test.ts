@@ -10,8 +10,8 @@ import { passthrough } from "../../../presets/passthrough.ts";
 import { faked, listIssues, memoryCache, remote } from "../../plugins/discovery/_fixtures.ts";
 import { catchFailure } from "../../support/failure.ts";
 import { faulty } from "../../support/place.ts";
-import { until } from "../../support/stdio-servers.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { until } from "../../support/until.ts";
 import { pooled } from "./_pool.ts";
 
 afterEach(() => vi.unstubAllEnvs());

@@ -8,8 +8,9 @@ import { type DiscoveryStep, discoverySteps } from "../../../plugins/discovery/m
 import { closeServers, legacyStreamable } from "../../fixtures/http-servers.ts";
 import { faked, gatedServer, listIssues, memoryCache, remote } from "../../plugins/discovery/_fixtures.ts";
 import { catchFailure } from "../../support/failure.ts";
-import { isAlive, until } from "../../support/stdio-servers.ts";
+import { isAlive } from "../../support/stdio-servers.ts";
 import { temporaryFolder, writeFiles } from "../../support/temporary-folder.ts";
+import { until } from "../../support/until.ts";
 import { pooled } from "./_pool.ts";
 
 afterEach(closeServers);

@@ -4,7 +4,7 @@ import { guard } from "../../../plugins/guard/mod.ts";
 import { rates } from "../../../plugins/rates.ts";
 import { retry } from "../../../plugins/retry/mod.ts";
 import { answers, kinds } from "../../presets/_passthrough.ts";
-import { until } from "../../support/stdio-servers.ts";
+import { until } from "../../support/until.ts";
 import { openReader, shelf, TIMEOUT_MS } from "./_shelf.ts";
 
 const contents = [

@@ -24,8 +24,9 @@ import { anygpt } from "../../../presets/anygpt/mod.ts";
 import { closeServers, listen } from "../../fixtures/http-servers.ts";
 import { createMachine, mcpServers } from "../../plugins/sources/_machine.ts";
 import { getError, parseJson, readText } from "../../support/failure.ts";
-import { faulty as faultyServer, isAlive, script, until } from "../../support/stdio-servers.ts";
+import { faulty as faultyServer, isAlive, script } from "../../support/stdio-servers.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { until } from "../../support/until.ts";
 
 let home: string;
 

@@ -6,7 +6,8 @@ import { createHttp, type Fetch, type HttpOptions } from "../../../../plugins/li
 import { resolveRedirect } from "../../../../plugins/lib/http/redirect.ts";
 import { selfSigned } from "../../../fixtures/http-certificate.ts";
 import { closeServers, listen } from "../../../fixtures/http-servers.ts";
-import { failure, splitWords, until } from "../../mcp/_http.ts";
+import { catchFailure, splitWords } from "../../../support/failure.ts";
+import { until } from "../../../support/until.ts";
 
 afterEach(closeServers);
 
@@ -71,7 +72,7 @@ describe("redirects", () => {
 
   test("the sixth is not followed", async () => {
     const server = await listen(redirect(302, "/again"));
-    const error = await failure(fetching()(server.url));
+    const error = await catchFailure(fetching()(server.url));
     expect(error).toMatchObject({ code: "CONNECT_FAILED" });
     expect(error.message).toContain("more than 5 times");
     expect(server.seen).toHaveLength(6);
@@ -79,7 +80,7 @@ describe("redirects", () => {
 
   test("one that would turn a message into a GET is not followed, and its error names the target without its query", async () => {
     const server = await listen(redirect(301, `/moved?key=${SECRET}`));
-    const error = await failure(fetching()(server.url, { method: "POST", body: "hello" }));
+    const error = await catchFailure(fetching()(server.url, { method: "POST", body: "hello" }));
     expect(error.message).toContain(`${server.origin}/moved,`);
     expect(splitWords(error)).not.toContain(SECRET);
     expect(server.seen).toHaveLength(1);
@@ -89,7 +90,7 @@ describe("redirects", () => {
     "one to %s is not followed",
     async (location) => {
       const server = await listen(redirect(302, location));
-      expect(await failure(fetching()(server.url))).toMatchObject({ code: "CONNECT_FAILED" });
+      expect(await catchFailure(fetching()(server.url))).toMatchObject({ code: "CONNECT_FAILED" });
     },
   );
 
@@ -97,7 +98,7 @@ describe("redirects", () => {
     "one to the link-local address %s is not followed",
     async (location) => {
       const server = await listen(redirect(307, location));
-      expect(await failure(fetching()(server.url))).toMatchObject({ code: "SSRF_BLOCKED" });
+      expect(await catchFailure(fetching()(server.url))).toMatchObject({ code: "SSRF_BLOCKED" });
     },
   );
 
@@ -146,7 +147,7 @@ describe("size", () => {
       (_, response) =>
         void response.writeHead(200, { ...json, "content-length": "1001" }).end("x".repeat(1001)),
     );
-    expect(await failure(fetching()(server.url))).toMatchObject({
+    expect(await catchFailure(fetching()(server.url))).toMatchObject({
       code: "RESPONSE_TOO_LARGE",
       data: { maxBytes: 1000 },
     });
@@ -163,7 +164,7 @@ describe("size", () => {
       response.on("close", () => clearInterval(timer));
     });
     const response = await fetching()(server.url);
-    expect(await failure(response.text())).toMatchObject({ code: "RESPONSE_TOO_LARGE" });
+    expect(await catchFailure(response.text())).toMatchObject({ code: "RESPONSE_TOO_LARGE" });
     await until(() => closed);
   });
 
@@ -180,7 +181,7 @@ describe("size", () => {
     const fetch = fetching({ maxBytes: 100_000 });
     expect(bomb.length).toBeLessThan(100_000);
     const response = await fetch(server.url);
-    expect(await failure(response.text())).toMatchObject({ code: "RESPONSE_TOO_LARGE" });
+    expect(await catchFailure(response.text())).toMatchObject({ code: "RESPONSE_TOO_LARGE" });
   });
 
   test("an event that is too large is left out, and the stream goes on", async () => {
@@ -214,7 +215,7 @@ describe("time", () => {
     const server = await listen(trickle("application/json"));
     const start = performance.now();
     const response = await fetching({ deadlineMs: 500 })(server.url);
-    expect(await failure(response.text())).toMatchObject({ code: "TIMEOUT" });
+    expect(await catchFailure(response.text())).toMatchObject({ code: "TIMEOUT" });
     const took = performance.now() - start;
     expect(took).toBeGreaterThan(450);
     expect(took).toBeLessThan(10_000);
@@ -222,7 +223,7 @@ describe("time", () => {
 
   test("a server that never answers is ended by the deadline", async () => {
     const server = await listen(() => {});
-    expect(await failure(fetching({ deadlineMs: 200 })(server.url))).toMatchObject({ code: "TIMEOUT" });
+    expect(await catchFailure(fetching({ deadlineMs: 200 })(server.url))).toMatchObject({ code: "TIMEOUT" });
   });
 
   test("a stream of events is not ended by the deadline, but by its reader", async () => {
@@ -258,7 +259,7 @@ describe("failures", () => {
   test("a refused connection names the host and nothing else", async () => {
     const server = await listen(ok);
     await server.close();
-    const error = await failure(fetching()(`${server.url}/path?key=${SECRET}`));
+    const error = await catchFailure(fetching()(`${server.url}/path?key=${SECRET}`));
     expect(error).toMatchObject({ code: "CONNECT_FAILED", kind: { retry: true } });
     expect(error.message).toBe(
       `The server at ${new URL(server.url).host} cannot be reached: the connection was refused.`,
@@ -267,7 +268,7 @@ describe("failures", () => {
   });
 
   test("an unknown name is said to be one", async () => {
-    const error = await failure(fetching()(`http://does-not-exist.invalid/?key=${SECRET}`));
+    const error = await catchFailure(fetching()(`http://does-not-exist.invalid/?key=${SECRET}`));
     expect(error).toMatchObject({ code: "CONNECT_FAILED" });
     expect(error.message).toBe(
       "The server at does-not-exist.invalid cannot be reached: its name is not known.",
@@ -277,7 +278,7 @@ describe("failures", () => {
 
   test("a connection that ends before the answer is not one that was never made", async () => {
     const server = await listen((request) => request.socket.destroy());
-    expect(await failure(fetching()(`${server.url}?key=${SECRET}`))).toMatchObject({
+    expect(await catchFailure(fetching()(`${server.url}?key=${SECRET}`))).toMatchObject({
       code: "UPSTREAM_CLOSED",
     });
   });
@@ -289,12 +290,14 @@ describe("failures", () => {
       setTimeout(() => request.socket.destroy(), 20);
     });
     const response = await fetching()(server.url);
-    expect(await failure(response.text())).toMatchObject({ code: "UPSTREAM_CLOSED" });
+    expect(await catchFailure(response.text())).toMatchObject({ code: "UPSTREAM_CLOSED" });
   });
 
   test("an untrusted certificate is a TLS_ERROR, and nothing is sent", async () => {
     const server = await listen(ok, createSecureServer(selfSigned) as never);
-    const error = await failure(fetching()(`${server.origin.replace("http:", "https:")}/?key=${SECRET}`));
+    const error = await catchFailure(
+      fetching()(`${server.origin.replace("http:", "https:")}/?key=${SECRET}`),
+    );
     expect(error).toMatchObject({ code: "TLS_ERROR", kind: { retry: false } });
     expect(splitWords(error)).not.toContain(SECRET);
     expect(server.seen).toEqual([]);
@@ -302,7 +305,7 @@ describe("failures", () => {
 
   test("https to a server that speaks plain http is a TLS_ERROR", async () => {
     const server = await listen(ok);
-    const error = await failure(fetching()(server.url.replace("http:", "https:")));
+    const error = await catchFailure(fetching()(server.url.replace("http:", "https:")));
     expect(error).toMatchObject({ code: "TLS_ERROR" });
   });
 });

@@ -3,7 +3,9 @@ import { afterEach, describe, expect, test } from "vitest";
 import type { HttpConnection } from "../../../../core/services/sources.ts";
 import { faultyServer } from "../../../fixtures/http-faulty.ts";
 import { closeServers, legacySse, legacyStreamable, listen, modern } from "../../../fixtures/http-servers.ts";
-import { connected, failure, readText, remote, splitWords, until } from "../_http.ts";
+import { catchFailure, splitWords } from "../../../support/failure.ts";
+import { until } from "../../../support/until.ts";
+import { connected, readText, remote } from "../_http.ts";
 
 afterEach(closeServers);
 
@@ -51,7 +53,7 @@ describe("the way a server is spoken to", () => {
 
   test("is not guessed where a server has a fault of its own", async () => {
     const server = await listen(answering(500));
-    expect(await failure(connected(server.url))).toMatchObject({
+    expect(await catchFailure(connected(server.url))).toMatchObject({
       code: "UPSTREAM_ERROR",
       data: { status: 500 },
     });
@@ -60,14 +62,14 @@ describe("the way a server is spoken to", () => {
 
   test("of a server that speaks neither is told by the first answer", async () => {
     const server = await listen(answering(404));
-    const error = await failure(connected(server.url));
+    const error = await catchFailure(connected(server.url));
     expect(error.message).toBe('The server "remote" answered HTTP 404.');
     expect(error).toMatchObject({ code: "UPSTREAM_ERROR", data: { status: 404 } });
   });
 
   test("is SSE only, if the definition sets it", async () => {
     const server = await listen(answering(404));
-    await failure(connected(remote(server.url, { type: "sse" })));
+    await catchFailure(connected(remote(server.url, { type: "sse" })));
     expect(server.seen.map(({ method }) => method)).toEqual(["GET"]);
   });
 });
@@ -91,7 +93,7 @@ describe("a session", () => {
       events: { onClosed: (reason) => reasons.push(reason) },
     });
     server.forget();
-    expect(await failure(upstream.call("echo", { text: "hello" }))).toMatchObject({
+    expect(await catchFailure(upstream.call("echo", { text: "hello" }))).toMatchObject({
       code: "UPSTREAM_CLOSED",
     });
     expect(reasons).toEqual(["the server no longer knows the session"]);
@@ -109,7 +111,7 @@ describe("a session", () => {
     });
     await using upstream = await connected(server.url);
     forgotten = true;
-    expect(await failure(upstream.call("echo", {}))).toMatchObject({ code: "UPSTREAM_CLOSED" });
+    expect(await catchFailure(upstream.call("echo", {}))).toMatchObject({ code: "UPSTREAM_CLOSED" });
   });
 
   test("outlives an answer of 400 that is about something else", async () => {
@@ -123,7 +125,7 @@ describe("a session", () => {
     });
     await using upstream = await connected(server.url);
     bad = true;
-    expect(await failure(upstream.call("echo", {}))).toMatchObject({
+    expect(await catchFailure(upstream.call("echo", {}))).toMatchObject({
       code: "UPSTREAM_ERROR",
       data: { status: 400 },
     });
@@ -147,7 +149,7 @@ describe("the one stream of an older server", () => {
     await using upstream = await connected(server.url, {
       events: { onClosed: (reason) => reasons.push(reason) },
     });
-    const call = failure(upstream.call("wait", {}));
+    const call = catchFailure(upstream.call("wait", {}));
     const posted = (): number => server.seen.filter(({ path }) => path.startsWith("/messages")).length;
     // The handshake takes two.
     await until(() => posted() === 3);
@@ -180,7 +182,7 @@ describe("the credentials of a definition", () => {
 
   test("must be there: a variable that is not set is named, and nothing is sent", async () => {
     const server = await modern();
-    const error = await failure(connected(remote(server.url, { bearerEnv: "TOKEN" }), { env: {} }));
+    const error = await catchFailure(connected(remote(server.url, { bearerEnv: "TOKEN" }), { env: {} }));
     expect(error).toMatchObject({ code: "MISSING_VARIABLE", data: { variable: "TOKEN" } });
     expect(server.seen).toEqual([]);
   });
@@ -188,7 +190,7 @@ describe("the credentials of a definition", () => {
   test("and is not accepted is not a matter of logging in", async () => {
     const server = await listen(answering(401, { "www-authenticate": "Bearer" }));
     const definition = remote(server.url, { headers: { Authorization: "Bearer wrong" } });
-    const error = await failure(connected(definition));
+    const error = await catchFailure(connected(definition));
     expect(error).toMatchObject({ code: "NEEDS_AUTH" });
     expect(error.message).toContain("does not accept the token or password it is configured with");
     expect(error.message).not.toContain("toolpipe login");
@@ -196,7 +198,7 @@ describe("the credentials of a definition", () => {
 
   test.each(["http", "sse"] as const)("and is missing is said with what to run (%s)", async (type) => {
     const server = await listen(answering(401));
-    const error = await failure(connected(remote(server.url, { type })));
+    const error = await catchFailure(connected(remote(server.url, { type })));
     expect(error).toMatchObject({
       code: "NEEDS_AUTH",
       data: { server: "remote", login: "toolpipe login remote" },
@@ -227,7 +229,7 @@ describe("an answer that is not one", () => {
       onCall: (_, response) => void response.writeHead(status, headers as Record<string, string>).end(),
     });
     await using upstream = await connected(server.url);
-    const error = await failure(upstream.call("odd", {}));
+    const error = await catchFailure(upstream.call("odd", {}));
     expect(error).toMatchObject({ code, data });
     expect(error.message).toContain("scope" in data ? `the scope "${data.scope}"` : `HTTP ${status}`);
     expect(readText(await upstream.call("echo", { text: "still here" }))).toBe("still here");
@@ -238,7 +240,7 @@ describe("a server that cannot be connected to", () => {
   test("because no server listens is CONNECT_FAILED with its host", async () => {
     const server = await listen(answering(200));
     await server.close();
-    const error = await failure(connected(server.url));
+    const error = await catchFailure(connected(server.url));
     expect(error).toMatchObject({ code: "CONNECT_FAILED" });
     expect(error.message).toContain(
       `${new URL(server.url).host} cannot be reached: the connection was refused`,
@@ -248,7 +250,7 @@ describe("a server that cannot be connected to", () => {
   test.each(["http", "sse"] as const)("because it never answers is abandoned in time (%s)", async (type) => {
     const server = await listen(() => {});
     const start = performance.now();
-    const error = await failure(connected(remote(server.url, { type }), { startTimeoutMs: 400 }));
+    const error = await catchFailure(connected(remote(server.url, { type }), { startTimeoutMs: 400 }));
     expect(error.code).toMatch(/^CONNECT_/);
     expect(performance.now() - start).toBeLessThan(10_000);
   });
@@ -256,7 +258,7 @@ describe("a server that cannot be connected to", () => {
   test.each(["not a url", "ftp://canary.test/", "file:///canary"])(
     "because its URL is %j is named, and the URL is not",
     async (url) => {
-      const error = await failure(connected(url));
+      const error = await catchFailure(connected(url));
       expect(error).toMatchObject({ code: "CONFIG_INVALID" });
       expect(error.message).not.toContain(url);
     },
@@ -265,7 +267,7 @@ describe("a server that cannot be connected to", () => {
   test("because the caller gave up is CANCELLED", async () => {
     const server = await listen(() => {});
     const abort = new AbortController();
-    const opening = failure(connected(server.url, { signal: abort.signal }));
+    const opening = catchFailure(connected(server.url, { signal: abort.signal }));
     await until(() => server.seen.length > 0);
     abort.abort();
     expect(await opening).toMatchObject({ code: "CANCELLED" });
@@ -306,7 +308,7 @@ describe("a secret", () => {
     const server = await listen(parrot(status, type));
     for (const kind of ["http", "sse"] as const) {
       const options = { env: { TOKEN: SECRET }, startTimeoutMs: 150 };
-      const error = await failure(connected(definition(server.url, kind), options));
+      const error = await catchFailure(connected(definition(server.url, kind), options));
       expect(error.message + JSON.stringify(error)).not.toContain(SECRET);
     }
   });
@@ -315,7 +317,7 @@ describe("a secret", () => {
     const server = await listen(answering(200));
     await server.close();
     for (const kind of ["http", "sse"] as const) {
-      const error = await failure(connected(definition(server.url, kind), { env: { TOKEN: SECRET } }));
+      const error = await catchFailure(connected(definition(server.url, kind), { env: { TOKEN: SECRET } }));
       expect(error).toMatchObject({ code: "CONNECT_FAILED" });
       expect(splitWords(error)).not.toContain(SECRET);
     }
@@ -323,7 +325,7 @@ describe("a secret", () => {
 
   test("that cannot be sent is in no error either", async () => {
     const server = await modern();
-    const error = await failure(
+    const error = await catchFailure(
       connected(remote(server.url, { bearerEnv: "TOKEN" }), { env: { TOKEN: `${SECRET}\n${SECRET}` } }),
     );
     expect(error).toMatchObject({ code: "CONFIG_INVALID" });

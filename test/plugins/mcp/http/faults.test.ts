@@ -4,7 +4,9 @@ import { afterEach, describe, expect, test } from "vitest";
 import { Cancellation } from "../../../../core/mod.ts";
 import { faultyServer } from "../../../fixtures/http-faulty.ts";
 import { closeServers, modern } from "../../../fixtures/http-servers.ts";
-import { connected, failure, readText, remote, until } from "../_http.ts";
+import { catchFailure } from "../../../support/failure.ts";
+import { until } from "../../../support/until.ts";
+import { connected, readText, remote } from "../_http.ts";
 
 afterEach(closeServers);
 
@@ -29,7 +31,7 @@ describe("an answer that trickles in", () => {
       });
       await using upstream = await connected(server.url);
       const start = performance.now();
-      expect(await failure(upstream.call("slow", {}, { timeoutMs: 1_000 }))).toMatchObject({
+      expect(await catchFailure(upstream.call("slow", {}, { timeoutMs: 1_000 }))).toMatchObject({
         code: "TIMEOUT",
       });
       const took = performance.now() - start;
@@ -51,7 +53,9 @@ describe("an answer that trickles in", () => {
         ),
     });
     await using upstream = await connected(remote(server.url, { type: "sse" }));
-    expect(await failure(upstream.call("slow", {}, { timeoutMs: 300 }))).toMatchObject({ code: "TIMEOUT" });
+    expect(await catchFailure(upstream.call("slow", {}, { timeoutMs: 300 }))).toMatchObject({
+      code: "TIMEOUT",
+    });
     hold = false;
     await until(() => server.messages.at(-1)?.method === "notifications/cancelled");
   });
@@ -70,7 +74,7 @@ describe("an answer that trickles in", () => {
       },
     });
     const start = performance.now();
-    expect(await failure(connected(server.url, { startTimeoutMs: 1_000 }))).toMatchObject({
+    expect(await catchFailure(connected(server.url, { startTimeoutMs: 1_000 }))).toMatchObject({
       code: expect.stringMatching(/TIMEOUT|CONNECT_FAILED/),
     });
     expect(performance.now() - start).toBeLessThan(10_000);
@@ -86,7 +90,7 @@ describe("an answer that trickles in", () => {
       },
     });
     const start = performance.now();
-    const error = await failure(connected(remote(server.url, { type: "sse" }), { startTimeoutMs: 500 }));
+    const error = await catchFailure(connected(remote(server.url, { type: "sse" }), { startTimeoutMs: 500 }));
     expect(error).toMatchObject({ code: "CONNECT_TIMEOUT" });
     expect(performance.now() - start).toBeLessThan(10_000);
   });
@@ -135,7 +139,7 @@ describe("an answer of 300 MB", () => {
     const timer = setInterval(() => {
       highest = Math.max(highest, process.memoryUsage().rss);
     }, 5);
-    expect(await failure(upstream.call("big", {}))).toMatchObject({ code: "RESPONSE_TOO_LARGE" });
+    expect(await catchFailure(upstream.call("big", {}))).toMatchObject({ code: "RESPONSE_TOO_LARGE" });
     clearInterval(timer);
     // Sender and receiver are one process here. What is waiting to be collected came to 100 MB; a kept answer would be 300.
     expect((highest - before) / 1e6).toBeLessThan(200);
@@ -159,7 +163,7 @@ describe("an answer of 300 MB", () => {
       },
     });
     await using upstream = await connected(server.url);
-    expect(await failure(upstream.call("big", {}))).toMatchObject({ code: "RESPONSE_TOO_LARGE" });
+    expect(await catchFailure(upstream.call("big", {}))).toMatchObject({ code: "RESPONSE_TOO_LARGE" });
     expect(readText(await upstream.call("echo", { text: "still here" }))).toBe("still here");
   });
 });
@@ -173,7 +177,7 @@ test("an answer that is nested 100,000 levels deep fails its call with RESPONSE_
     },
   });
   await using upstream = await connected(server.url);
-  expect(await failure(upstream.call("deep", {}))).toMatchObject({ code: "RESPONSE_TOO_DEEP" });
+  expect(await catchFailure(upstream.call("deep", {}))).toMatchObject({ code: "RESPONSE_TOO_DEEP" });
 });
 
 test.each(["text/html", "application/json", "text/event-stream"])(
@@ -183,7 +187,7 @@ test.each(["text/html", "application/json", "text/event-stream"])(
       onCall: (_, response) => void response.writeHead(200, { "content-type": type }).end("data: <html>\n\n"),
     });
     await using upstream = await connected(server.url);
-    const error = await failure(upstream.call("odd", {}, { timeoutMs: 5_000 }));
+    const error = await catchFailure(upstream.call("odd", {}, { timeoutMs: 5_000 }));
     expect(error.code).toMatch(/^UPSTREAM_(PROTOCOL|CLOSED)$/);
   },
 );
@@ -201,7 +205,7 @@ test("a call that is cancelled closes its connection at once, which tells a serv
   });
   await using upstream = await connected(server.url);
   const cancellation = new Cancellation();
-  const call = failure(upstream.call("wait", {}, { cancellation }));
+  const call = catchFailure(upstream.call("wait", {}, { cancellation }));
   await until(() => waiting);
   cancellation.cancel();
   expect(await call).toMatchObject({ code: "CANCELLED" });
@@ -218,7 +222,7 @@ test("a stream that breaks within a call fails it at once", async () => {
   });
   await using upstream = await connected(server.url);
   const start = performance.now();
-  expect(await failure(upstream.call("broken", {}))).toMatchObject({ code: "UPSTREAM_CLOSED" });
+  expect(await catchFailure(upstream.call("broken", {}))).toMatchObject({ code: "UPSTREAM_CLOSED" });
   expect(performance.now() - start).toBeLessThan(10_000);
 });
 

@@ -4,8 +4,10 @@ import { afterEach, describe, expect, test } from "vitest";
 import { createOauthFetch } from "../../../../plugins/mcp/oauth/authorization.ts";
 import { authorize } from "../../../../plugins/mcp/oauth/login.ts";
 import { closeServers, listen, modern } from "../../../fixtures/http-servers.ts";
+import { catchFailure, splitWords } from "../../../support/failure.ts";
 import { temporaryFolder } from "../../../support/temporary-folder.ts";
-import { connected, failure, readText, remote, splitWords, until } from "../_http.ts";
+import { until } from "../../../support/until.ts";
+import { connected, readText, remote } from "../_http.ts";
 import { guarded } from "../_oauth.ts";
 
 afterEach(closeServers);
@@ -89,7 +91,7 @@ describe("the client", () => {
 
   test("that must be registered by hand is asked for", async () => {
     const { login, kept } = await guarded({ registration: false });
-    const error = await failure(login());
+    const error = await catchFailure(login());
     expect(error).toMatchObject({ code: "CONFIG_INVALID" });
     expect(error.message).toContain("Register one, and write its id in the configuration.");
     expect(await kept()).toBeUndefined();
@@ -99,7 +101,7 @@ describe("the client", () => {
     const free = await listen(() => {});
     const redirectPort = Number(new URL(free.origin).port);
     const { login, service } = await guarded();
-    const taken = await failure(login({ oauth: { redirectPort } }));
+    const taken = await catchFailure(login({ oauth: { redirectPort } }));
     expect(taken).toMatchObject({ code: "CONFIG_INVALID" });
     await free.close();
     await login({ oauth: { redirectPort } });
@@ -110,13 +112,13 @@ describe("the client", () => {
 describe("a login", () => {
   test("that the user refuses is DENIED, and nothing is kept", async () => {
     const { login, kept } = await guarded({ refuses: "access_denied" });
-    expect(await failure(login())).toMatchObject({ code: "DENIED", message: "The login was refused." });
+    expect(await catchFailure(login())).toMatchObject({ code: "DENIED", message: "The login was refused." });
     expect(await kept()).toBeUndefined();
   });
 
   test("that another server answers fails before the code is spent", async () => {
     const { login, kept, service } = await guarded({ iss: "https://evil.test" });
-    const error = await failure(login());
+    const error = await catchFailure(login());
     expect(error.message).toContain("the answer came from another issuer");
     expect(splitWords(error)).not.toContain("evil");
     expect(service.seen.map(({ path }) => path)).not.toContain("/token");
@@ -143,7 +145,7 @@ describe("a login", () => {
   test("that no user completes is abandoned", async () => {
     const { login, kept } = await guarded();
     const urls: string[] = [];
-    const error = await failure(
+    const error = await catchFailure(
       login({ timeoutMs: 100, openBrowser: undefined, onUrl: (url) => urls.push(url) }),
     );
     expect(error).toMatchObject({ code: "TIMEOUT" });
@@ -156,7 +158,7 @@ describe("a login", () => {
   test("can be cancelled", async () => {
     const { login } = await guarded();
     const abort = new AbortController();
-    const error = await failure(login({ signal: abort.signal, openBrowser: () => abort.abort() }));
+    const error = await catchFailure(login({ signal: abort.signal, openBrowser: () => abort.abort() }));
     expect(error).toMatchObject({ code: "CANCELLED" });
   });
 
@@ -192,7 +194,7 @@ describe("a login", () => {
   test("to a server that wants none is said to be needless", async () => {
     const { url } = await modern();
     const options = { name: "remote", stateFolder: await temporaryFolder() };
-    const error = await failure(authorize(remote(url), options));
+    const error = await catchFailure(authorize(remote(url), options));
     expect(error.message).toContain("does not ask for a login");
   });
 
@@ -200,7 +202,9 @@ describe("a login", () => {
     const server = await modern();
     await server.close();
     const options = { name: "remote", stateFolder: await temporaryFolder() };
-    expect(await failure(authorize(remote(server.url), options))).toMatchObject({ code: "CONNECT_FAILED" });
+    expect(await catchFailure(authorize(remote(server.url), options))).toMatchObject({
+      code: "CONNECT_FAILED",
+    });
   });
 });
 
@@ -210,6 +214,6 @@ test.each([
   ["http://127.0.0.1:1/mcp", "http://169.254.169.254/token"],
   ["http://10.0.0.1/mcp", "http://10.0.0.1/token"],
 ])("a login of %s is not made at %s", async (server, place) => {
-  const error = await failure(createOauthFetch(new URL(server))(place));
+  const error = await catchFailure(createOauthFetch(new URL(server))(place));
   expect(error.message).toContain("which is not reached over https");
 });

@@ -3,7 +3,9 @@ import { createOauthFetch } from "../../../../plugins/mcp/oauth/authorization.ts
 import { type Authorization, createOauthSession } from "../../../../plugins/mcp/oauth/session.ts";
 import { createTokenStore, type TokenStore } from "../../../../plugins/mcp/oauth/token-store.ts";
 import { closeServers } from "../../../fixtures/http-servers.ts";
-import { connected, failure, readText, splitWords, until } from "../_http.ts";
+import { catchFailure, splitWords } from "../../../support/failure.ts";
+import { until } from "../../../support/until.ts";
+import { connected, readText } from "../_http.ts";
 import { type Guarded, guarded } from "../_oauth.ts";
 
 afterEach(async () => {
@@ -26,7 +28,7 @@ function openSession({ connection, stateFolder }: Guarded, store: Partial<TokenS
 
 test("without a login the server gets NEEDS_AUTH at once, and no user is asked", async () => {
   const { connection, stateFolder, service } = await guarded();
-  const error = await failure(connected(connection, { stateFolder }));
+  const error = await catchFailure(connected(connection, { stateFolder }));
   expect(error).toMatchObject({ code: "NEEDS_AUTH", data: { login: "toolpipe login remote" } });
   expect(service.seen).toEqual([]);
 });
@@ -41,7 +43,7 @@ test.each(["http", "sse"] as const)("a login that was made is used (%s)", async 
 test("a login is used for the user who made it alone", async () => {
   const { connection, stateFolder, login } = await guarded();
   await login({ person: "ann" });
-  expect(await failure(connected(connection, { stateFolder, person: "bob" }))).toMatchObject({
+  expect(await catchFailure(connected(connection, { stateFolder, person: "bob" }))).toMatchObject({
     code: "NEEDS_AUTH",
   });
   await using _ = await connected(connection, { stateFolder, person: "ann" });
@@ -140,7 +142,7 @@ describe("renewing", () => {
     const secrets = Object.values(JSON.parse((await kept()) ?? "").tokens as Record<string, string>);
     await using upstream = await connected(connection, { stateFolder });
     service.revoke();
-    const error = await failure(upstream.call("echo", { text: "x" }));
+    const error = await catchFailure(upstream.call("echo", { text: "x" }));
     expect(error).toMatchObject({ code: "NEEDS_AUTH", data: { login: "toolpipe login remote" } });
     expect(error.message).toBe(
       'The server "remote" no longer accepts the login. Run "toolpipe login remote".',
@@ -155,7 +157,7 @@ describe("renewing", () => {
     await login();
     await using upstream = await connected(connection, { stateFolder });
     service.revoke();
-    expect(await failure(upstream.call("echo", { text: "x" }))).toMatchObject({ code: "NEEDS_AUTH" });
+    expect(await catchFailure(upstream.call("echo", { text: "x" }))).toMatchObject({ code: "NEEDS_AUTH" });
     await login();
     expect(readText(await upstream.call("echo", { text: "back" }))).toBe("back");
   });
@@ -168,7 +170,7 @@ describe("renewing", () => {
     later(3550);
     expect(readText(await upstream.call("echo", { text: "x" }))).toBe("x");
     later(60);
-    const error = await failure(upstream.call("echo", { text: "x" }));
+    const error = await catchFailure(upstream.call("echo", { text: "x" }));
     expect(error).toMatchObject({ code: "CONNECT_FAILED" });
     expect(error.message).toContain(new URL(service.origin).host);
     expect(await kept()).toBeDefined();
@@ -191,7 +193,7 @@ describe("renewing", () => {
     await login();
     await using upstream = await connected(connection, { stateFolder });
     service.expire();
-    const call = failure(upstream.call("echo", { text: "x" }));
+    const call = catchFailure(upstream.call("echo", { text: "x" }));
     await until(() => service.renewals === 1);
     await createTokenStore(stateFolder).remove({ url: connection.url, person: "local" });
     expect(await call).toMatchObject({ code: "NEEDS_AUTH" });
@@ -218,7 +220,7 @@ describe("renewing", () => {
     await using upstream = await connected(connection, { stateFolder });
     service.options.broken = 500;
     service.expire();
-    const error = await failure(upstream.call("echo", { text: "x" }));
+    const error = await catchFailure(upstream.call("echo", { text: "x" }));
     expect(error).toMatchObject({ code: "UPSTREAM_ERROR", data: { retryable: true } });
     expect(splitWords(error)).not.toContain("refresh-");
     expect(await kept()).toContain("refresh-");
@@ -233,7 +235,7 @@ describe("renewing", () => {
     later(3590);
     expect(readText(await upstream.call("echo", { text: "still" }))).toBe("still");
     later(20);
-    expect(await failure(upstream.call("echo", { text: "x" }))).toMatchObject({ code: "NEEDS_AUTH" });
+    expect(await catchFailure(upstream.call("echo", { text: "x" }))).toMatchObject({ code: "NEEDS_AUTH" });
   });
 
   test("with a client that is configured wrongly does not cost the login", async () => {
@@ -242,7 +244,7 @@ describe("renewing", () => {
     await login({ oauth });
     service.expire();
     const wrong = { ...oauth, clientSecret: "wrong" };
-    expect(await failure(connected(connection, { stateFolder, oauth: wrong }))).toMatchObject({
+    expect(await catchFailure(connected(connection, { stateFolder, oauth: wrong }))).toMatchObject({
       code: "NEEDS_AUTH",
     });
     expect(await kept()).toBeDefined();
@@ -253,7 +255,7 @@ describe("renewing", () => {
     const setup = await guarded();
     await setup.login();
     const session = openSession(setup, { claim: () => Promise.reject(new Error("EROFS")) });
-    const error = await failure(session.refused(await session.header()));
+    const error = await catchFailure(session.refused(await session.header()));
     expect(error.message).toContain("its file cannot be written");
     expect(setup.service.renewals).toBe(0);
   });
@@ -262,7 +264,7 @@ describe("renewing", () => {
 test("a login that another client made is not used", async () => {
   const { connection, stateFolder, login } = await guarded({ clients: { mine: "s" } });
   await login();
-  const error = await failure(
+  const error = await catchFailure(
     connected(connection, { stateFolder, oauth: { clientId: "mine", clientSecret: "s" } }),
   );
   expect(error).toMatchObject({ code: "NEEDS_AUTH" });
@@ -273,14 +275,14 @@ test("a scope that is missing is asked for at the next login, together with thos
   await login();
   const upstream = await connected(connection, { stateFolder });
   service.options.scope = "tools:write";
-  const error = await failure(upstream.call("echo", { text: "x" }));
+  const error = await catchFailure(upstream.call("echo", { text: "x" }));
   expect(error).toMatchObject({
     code: "NEEDS_AUTH",
     data: { scope: "tools:write", login: "toolpipe login remote" },
   });
   // Renewing changes nothing about what is missing.
   service.expire();
-  expect(await failure(upstream.call("echo", { text: "x" }))).toMatchObject({ code: "NEEDS_AUTH" });
+  expect(await catchFailure(upstream.call("echo", { text: "x" }))).toMatchObject({ code: "NEEDS_AUTH" });
   expect(await login()).toMatchObject({ scope: "tools tools:write" });
   expect(service.asked).toEqual(["tools", "tools tools:write"]);
   expect(readText(await upstream.call("echo", { text: "more" }))).toBe("more");

@@ -7,7 +7,8 @@ import process from "node:process";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createEnvironment } from "../../../../plugins/mcp/stdio/connect.ts";
 import { type Child, type ChildCommand, startChild } from "../../../../plugins/mcp/stdio/process.ts";
-import { faulty, fixture, isAlive, readText, until } from "../../../support/stdio-servers.ts";
+import { faulty, fixture, isAlive, readText } from "../../../support/stdio-servers.ts";
+import { until } from "../../../support/until.ts";
 import { connected } from "../_stdio.ts";
 
 const env = { PATH: process.env["PATH"] ?? "" };

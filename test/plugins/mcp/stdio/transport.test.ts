@@ -1,7 +1,8 @@
 import process from "node:process";
 import { describe, expect, test } from "vitest";
 import { Cancellation } from "../../../../core/mod.ts";
-import { faulty, readText, until } from "../../../support/stdio-servers.ts";
+import { faulty, readText } from "../../../support/stdio-servers.ts";
+import { until } from "../../../support/until.ts";
 import { connected } from "../_stdio.ts";
 
 /** Another pending request on the same connection, which must survive. */

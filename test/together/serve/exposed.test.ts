@@ -1,9 +1,9 @@
 import { connect } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { serveHttp } from "../../../../plugins/serve/mod.ts";
-import { catchFailure } from "../../../support/failure.ts";
-import { by, onlyPeople } from "../../../together/_people.ts";
-import { ask, preset, send, sendRaw, serveGateway } from "../_http.ts";
+import { serveHttp } from "../../../plugins/serve/mod.ts";
+import { ask, preset, send, sendRaw, serveGateway } from "../../plugins/serve/_http.ts";
+import { catchFailure } from "../../support/failure.ts";
+import { by, onlyPeople } from "../_people.ts";
 
 const ping = '{"jsonrpc":"2.0","id":1,"method":"ping"}';
 const config = { preset: preset([]), plugins: [onlyPeople] };

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { createGateway, definePlugin, type GatewayError, type Plugin } from "../../../../core/mod.ts";
-import type { Route } from "../../../../core/services/http.ts";
-import { catchFailure } from "../../../support/failure.ts";
-import { by, onlyPeople } from "../../../together/_people.ts";
-import { preset, serveGateway } from "../_http.ts";
+import { createGateway, definePlugin, type GatewayError, type Plugin } from "../../../core/mod.ts";
+import type { Route } from "../../../core/services/http.ts";
+import { preset, serveGateway } from "../../plugins/serve/_http.ts";
+import { catchFailure } from "../../support/failure.ts";
+import { by, onlyPeople } from "../_people.ts";
 
 const saying: Route = {
   handle: ({ url }, response, actor) => void response.end(`${actor?.id ?? "anonymous"} at ${url}`),
