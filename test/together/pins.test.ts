@@ -171,19 +171,19 @@ describe("a new tool", () => {
 test("fault 62: a tool whose pins are damaged is held until it is approved, changed or not, and so are its neighbors later", async () => {
   const folder = await temporaryFolder();
   const other: ToolDefinition = { ...balance, name: "get_limit" };
-  await openBank({ store: fileStore(folder), tools: [balance, other] }).then(({ gateway }) =>
+  await openPinnedBank({ store: fileStore(folder), tools: [balance, other] }).then(({ gateway }) =>
     gateway.close(),
   );
   const values = join(folder, "pins", "values");
   for (const name of await readdir(values)) await writeFile(join(values, name), "{");
 
-  const { gateway } = await openBank({ store: fileStore(folder), tools: [changed, other] });
+  const { gateway } = await openPinnedBank({ store: fileStore(folder), tools: [changed, other] });
   expect(getError(await gateway.run(look)).code).toBe("TOOL_CHANGED");
   await gateway.services.approvals?.decide("bank:get_balance", true);
   expect((await gateway.run(look)).ok).toBe(true);
   await gateway.close();
 
-  const later = await openBank({ store: fileStore(folder), tools: [changed, other] });
+  const later = await openPinnedBank({ store: fileStore(folder), tools: [changed, other] });
   expect((await later.gateway.run(look)).ok).toBe(true);
   expect(getError(await later.gateway.run({ tool: "bank:get_limit" })).code).toBe("TOOL_CHANGED");
 });

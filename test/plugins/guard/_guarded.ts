@@ -30,6 +30,8 @@ export interface BankOptions {
   /** More plugins, behind the guard. */
   readonly plugins?: readonly Plugin[];
   readonly store?: StateStore;
+  /** Plugin that provides the store, in place of a small one. */
+  readonly state?: Plugin;
   readonly tools?: readonly Omit<LocalTool, "run">[];
 }
 
@@ -59,7 +61,7 @@ export async function openBank(options: BankOptions = {}): Promise<Guarded> {
   const tools = (options.tools ?? bankTools).map((tool) => ({ ...tool, run }));
   const gateway = await openGateway({
     plugins: [
-      provideState(store),
+      options.state ?? provideState(store),
       guard(options.guard),
       ...(options.checks ?? []),
       checkArguments(),

@@ -1,13 +1,5 @@
-import { readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import {
-  GatewayError,
-  type JsonObject,
-  type Plugin,
-  type ToolResult,
-  textResult,
-} from "../../../core/mod.ts";
+import { GatewayError, type JsonObject, type ToolResult, textResult } from "../../../core/mod.ts";
 import { UPSTREAM_CLOSED, UPSTREAM_ERROR } from "../../../core/services/servers.ts";
 import { STATE_UNAVAILABLE } from "../../../core/services/state.ts";
 import { memoryStore } from "../../../plugins/lib/memory-store.ts";
@@ -280,44 +272,6 @@ test("fault 41: a call that is wrong or not allowed does not use up its key", as
   expect(getError(await gateway.run({ ...charge, tool: "bank:none" })).code).toBe("TOOL_NOT_FOUND");
   expect(readText(await gateway.run(charge))).toBe("done 1");
   expect(effects).toHaveLength(1);
-});
-
-describe("fault 61: the record of a key", () => {
-  const damages: Record<string, (file: string) => Promise<void>> = {
-    "with a changed byte": async (file) => {
-      const bytes = await readFile(file);
-      const middle = bytes.length >> 1;
-      bytes[middle] = (bytes[middle] ?? 0) ^ 1;
-      await writeFile(file, bytes);
-    },
-    "that is cut short": async (file) => writeFile(file, (await readFile(file)).subarray(0, 40)),
-    "that is gone": (file) => rm(file),
-    "of another format": async (file) =>
-      writeFile(file, (await readFile(file, "utf8")).replace("toolpipe-state-1", "toolpipe-state-9")),
-  };
-
-  test.each(Object.entries(damages))("%s never makes its call run twice", async (_what, damage) => {
-    const folder = await temporaryFolder();
-    const first = await openBank({ store: fileStore(folder) });
-    expect(readText(await first.gateway.run(charge))).toBe("done 1");
-    await first.gateway.close();
-    const values = join(folder, "idempotency", "values");
-    for (const name of await readdir(values)) await damage(join(values, name));
-
-    const reported: string[] = [];
-    const watch: Plugin = {
-      name: "watch",
-      setup: () => ({ error: ({ code }) => void reported.push(code) }),
-    };
-    const { gateway, effects } = await openBank({ store: fileStore(folder), plugins: [watch] });
-    for (let time = 1; time <= 2; time++) {
-      const error = getError(await gateway.run(charge));
-      expect(error).toMatchObject({ code: "OUTCOME_UNKNOWN", data: { safe_new_key: false } });
-      expect(error.message).toContain("its record cannot be read");
-    }
-    expect(effects).toHaveLength(0);
-    expect(reported).toEqual(["STATE_DAMAGED"]);
-  });
 });
 
 test("fault 42: of a result that is too large, its hash is kept; it is never made again", async () => {

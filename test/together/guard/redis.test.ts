@@ -193,7 +193,7 @@ describe.skipIf(!hasRedis)("the guard on Redis (needs Redis)", () => {
     ];
     let own = await startRedis(...settings);
     const store = openStore(`redis://127.0.0.1:${port}`, undefined, 300);
-    const { gateway, effects } = await openBank({
+    const { gateway, effects } = await openPinnedBank({
       store,
       answer: async () => {
         await own.stop();
