@@ -12,11 +12,12 @@ import { isJsonObject, type JsonObject, localTools, textResult } from "../../cor
 import { memorySink } from "../../plugins/audit/mod.ts";
 import { anygpt, createDiscoveryEngine } from "../../presets/anygpt/mod.ts";
 import config from "../../vitest.config.ts";
-import { isAlive, until } from "../plugins/upstreams/_fixtures.ts";
 import { openGateway } from "../support/open-gateway.ts";
 import { runCli } from "../support/run-cli.ts";
 import { type Serving, toolpipeCommand } from "../support/start-serve.ts";
+import { isAlive } from "../support/stdio-servers.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
+import { until } from "../support/until.ts";
 import { folderForAll, serveForAll, toldServer } from "./shared.ts";
 import { specification } from "./specification.ts";
 import { createdIssue, servers, toEntries } from "./stage.ts";

@@ -16,7 +16,7 @@ import {
   type ValidationResult,
 } from "toolpipe/anygpt";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { place, write } from "../../plugins/cli/_place.ts";
+import { place, write } from "../../support/place.ts";
 import { github, issue } from "./_github.ts";
 
 const config: DiscoveryConfig = {
