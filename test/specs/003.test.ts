@@ -594,7 +594,7 @@ row("526", "Errors are answered, and the server goes on.", async () => {
 row("515, 517-520", "Handshake over stdio and handling of errors are there and tested.", async () => {
   expect(greeting).toHaveProperty("result.protocolVersion", hello.protocolVersion);
   expect(await call("list_tools", { server: "nowhere" })).toMatchObject({ isError: true });
-  expect(existsSync("test/plugins/serve/stdio.test.ts")).toBe(true);
+  expect(existsSync("test/together/serve/stdio.test.ts")).toBe(true);
 });
 row(
   "533-539",

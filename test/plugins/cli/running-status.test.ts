@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
+import { faulty, place } from "../../support/place.ts";
 import { runMain } from "../../support/run-cli.ts";
 import { startServe } from "../../support/start-serve.ts";
-import { faulty, place } from "./_place.ts";
 
 const call = { name: "execute_tool", arguments: { server: "one", tool: "echo", arguments: { text: "a" } } };
 

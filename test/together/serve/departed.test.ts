@@ -4,9 +4,9 @@ import { expect, test } from "vitest";
 import { memorySink } from "../../../plugins/audit/mod.ts";
 import { passthrough } from "../../../presets/passthrough.ts";
 import { ask, serveGateway, until } from "../../plugins/serve/_http.ts";
-import { faulty } from "../../plugins/upstreams/_fixtures.ts";
 import { getError, readText } from "../../support/failure.ts";
 import { startServe } from "../../support/start-serve.ts";
+import { faulty } from "../../support/stdio-servers.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const CLIENTS = 20;
