@@ -3,7 +3,7 @@ import { basename, dirname } from "node:path";
 import { type Gateway, GatewayError, type LoadedConfig } from "../../core/mod.ts";
 import { waitAtMost } from "../lib/backoff.ts";
 import { hashServer } from "../lib/hash.ts";
-import { isHeld, listServerRows, listStatuses } from "../lib/servers.ts";
+import { isHeld, listServerRows, listStatuses, toShownStatus } from "../lib/servers.ts";
 import type { ReloadOutcome, RunningServer } from "./gateway-requests.ts";
 import type { Announcement } from "./running-gateways.ts";
 
@@ -119,11 +119,12 @@ async function answerReload(reload: () => Promise<void>, served: FollowedGateway
 }
 
 function listRunningServers(gateway: Gateway): RunningServer[] {
-  return listStatuses(gateway).map(({ name, status, reason, config }) => ({
-    name,
-    hash: hashServer(config),
-    status,
-    reason,
+  return listStatuses(gateway).map((one) => ({
+    name: one.name,
+    hash: hashServer(one.config),
+    status: one.status,
+    shown: toShownStatus(one),
+    reason: one.reason,
   }));
 }
 

@@ -1,6 +1,7 @@
 import { connect, type Socket } from "node:net";
 import { text } from "node:stream/consumers";
 import type { ServerState } from "../../core/services/servers.ts";
+import type { ServerRow } from "../lib/servers.ts";
 
 /** Outcome of a reload. */
 export type ReloadOutcome =
@@ -22,6 +23,8 @@ export interface RunningServer {
   /** Hash of its definition: another config may use the name for another server. */
   readonly hash: string;
   readonly status: ServerState;
+  /** Status as it is shown, one of the three of the specification. */
+  readonly shown: ServerRow["status"];
   readonly reason: string;
 }
 

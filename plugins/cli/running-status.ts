@@ -22,7 +22,7 @@ export async function listShownServers(gateway: Gateway): Promise<readonly Shown
     if (!other) return { ...row, isIdle: own !== undefined && isIdle(own) };
     return other.status === "connected"
       ? { ...row, status: "connected", reason: "A running gateway is connected to it.", isIdle: false }
-      : { ...row, status: "error", reason: other.reason, isIdle: false };
+      : { ...row, status: other.shown, reason: other.reason, isIdle: false };
   });
 }
 

@@ -81,7 +81,7 @@ function toServerMetadata(gateway: Gateway, name: string, description: string | 
  * Maps a state to the three of the specification, and the reason tells the rest: a server that cannot be reached is
  * disconnected, and one that is to be fixed first (a variable, its definition, a login) has an error.
  */
-function toShownStatus({ status, failure }: ServerStatus): ServerMetadata["status"] {
+export function toShownStatus({ status, failure }: ServerStatus): ServerMetadata["status"] {
   if (status === "connected") return status;
   if (status === "needs-auth") return "error";
   return status === "error" && !unreachable.has(failure?.spec) ? "error" : "disconnected";

@@ -207,7 +207,7 @@ export function createPooledServer(
     if (reported !== undefined && error.message.startsWith(reported)) return;
     reported = error.message;
     listing.keepFailure({ code: error.code, message: error.message, at: Date.now() });
-    const message = error.message.includes(`"${name}"`)
+    const message = error.message.includes(`server "${name}"`)
       ? error.message
       : `The server "${name}": ${error.message}`;
     const data = { ...error.data, server: name, event: "connection-failed" };

@@ -1,7 +1,13 @@
 import * as v from "valibot";
 import { GatewayError, isJsonObject, type JsonObject, type ToolDefinition } from "../../core/mod.ts";
 import type { Cache } from "../../core/services/cache.ts";
-import { CONNECT_FAILED, type Listing, NEEDS_AUTH, type UpstreamInfo } from "../../core/services/servers.ts";
+import {
+  CONNECT_FAILED,
+  type Listing,
+  MISSING_VARIABLE,
+  NEEDS_AUTH,
+  type UpstreamInfo,
+} from "../../core/services/servers.ts";
 import { sha256Hex } from "../lib/hash.ts";
 
 /** A server's listing as it is kept from one start to the next. */
@@ -64,7 +70,7 @@ export function parseCachedListing(value: unknown): CachedListing | undefined {
 
 /** Creates the error of a failure that an earlier process saw. */
 export function recallFailure({ code, message, at }: CachedFailure): GatewayError {
-  const kind = code === NEEDS_AUTH.code ? NEEDS_AUTH : CONNECT_FAILED;
+  const kind = [NEEDS_AUTH, MISSING_VARIABLE].find((one) => one.code === code) ?? CONNECT_FAILED;
   return new GatewayError(kind, `${message} That was ${formatAge(Date.now() - at)} ago.`);
 }
 

@@ -106,7 +106,7 @@ describe("list", () => {
     const { stdout } = await runMain(["list", "--status"]);
     expect(performance.now() - began).toBeLessThan(9_500);
     expect(stdout).toContain(`✗ ${known}`);
-    expect(stdout.match(/✗ hang2? \(0 tools\)\n {2}Status: Error\n.*within 5000 ms/g)).toHaveLength(2);
+    expect(stdout.match(/✗ hang2? \(0 tools\)\n {2}Status: Disconnected\n.*within 5000 ms/g)).toHaveLength(2);
   }, 30_000);
 
   test("a server that failed is not listed as one that connects when it is used", async () => {
@@ -121,7 +121,9 @@ describe("list", () => {
     await write(project, { "server.mjs": "process.exit(1)" });
     expect((await runMain(["execute", "one", "echo", "--args", '{"text":"a"}'])).code).not.toBe(0);
     expect((await runMain(["config", "show"])).stdout).toContain("Servers: 1 configured, 0 connected\n");
-    expect((await runMain(["list"])).stdout).toMatch(/✗ one \([1-9]\d* tools\)\n.*\n {2}Status: Error\n/);
+    expect((await runMain(["list"])).stdout).toMatch(
+      /✗ one \([1-9]\d* tools\)\n.*\n {2}Status: Disconnected\n {2}(?!It connects)/,
+    );
     await write(project, { "server.mjs": `import ${faultyFile};` });
     expect((await runMain(["list"])).stdout).toMatch(/✓ one .*\n.*\n {2}Status: Connected\n/);
     expect((await runMain(["list"])).stdout).toContain("It connects when it is used.");

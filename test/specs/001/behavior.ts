@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { expect } from "vitest";
 import type { JsonObject } from "../../../core/mod.ts";
 import { getError } from "../../support/failure.ts";
+import { startServe } from "../../support/start-serve.ts";
 import { removeFolder, writeFiles } from "../../support/temporary-folder.ts";
 import { toldServer } from "../shared.ts";
 import type { Specification } from "../specification.ts";
@@ -12,6 +13,7 @@ import {
   arguments_,
   ask,
   clientFile,
+  countedServer,
   customFile,
   mcpServers,
   openEngine,
@@ -119,30 +121,39 @@ export function behaviorRows({ row, prose }: Specification): void {
     },
   );
 
-  row("950", "What servers list is cached, for an hour by default.", async () => {
-    expect(world.engine.getConfig().cache).toMatchObject({ ttl: 3600 });
-    const one = (name: string) => ({
-      mcpServers: { cached: { ...toldServer([{ name }]), cwd: world.project } },
-      cache: { ttl: 3600 },
-    });
-    const option = await configOption("ttl", one("early"));
-    expect((await run("tools", "cached", option)).stdout).toContain("early");
-    expect((await run("tools", "cached", option)).stdout).toContain("early");
+  row(
+    "950",
+    "What servers list is cached for an hour by default, and asked for again after that.",
+    async () => {
+      expect((await run("config", "show")).stdout).toContain("Cache: Enabled (TTL: 3600s)");
+      const { entry, count } = await countedServer("ttl");
+      const option = (ttl: number) => configOption("ttl", { mcpServers: { counted: entry }, cache: { ttl } });
+      for (let round = 0; round < 2; round++)
+        expect((await run("tools", "counted", await option(3600))).stdout).toContain("counted_tool");
+      expect(await count()).toBe(1);
+      expect((await run("tools", "counted", await option(0.001))).stdout).toContain("counted_tool");
+      expect(await count()).toBe(2);
+    },
+  );
+  row("951", "Tools are cached by server, and listed anew when a server is connected anew.", async () => {
+    const { entry, count, change } = await countedServer("reconnect");
+    const option = await configOption("reconnect", { mcpServers: { counted: entry } });
+    await run("tools", "counted", option);
+    await change("other_tool");
+    expect((await run("tools", "counted", option)).stdout).toContain("counted_tool");
+    expect(await count()).toBe(1);
+    const call = await run("execute", "counted", "counted_tool", "--json", option);
+    expect(JSON.parse(call.stdout)).toMatchObject({ success: true });
+    expect((await run("tools", "counted", option)).stdout).toContain("other_tool");
   });
-  row("951", "The tools of a server can be listed anew.", async () => {
-    const { gateway } = await openEngine({ servers: toServers({ again: mcpServers["jira"] as JsonObject }) });
-    const { servers } = gateway.services;
-    await servers?.refresh("again");
-    const before = gateway.catalog.revision;
-    await servers?.refresh("again");
-    expect(gateway.catalog.tools("again")).toHaveLength(1);
-    expect(gateway.catalog.revision).toBeGreaterThanOrEqual(before);
-  });
-  row("952", "Details of a known tool stay the same.", async () => {
-    const { gateway } = world.engine;
-    const details = await world.engine.getToolDetails("github", "create_issue");
-    expect(details).toEqual(await world.engine.getToolDetails("github", "create_issue"));
-    expect(gateway.catalog.tool("github:create_issue")?.inputSchema).toBeDefined();
+  row("952", "Details of a tool are cached: they are given without its server.", async () => {
+    const { entry, count } = await countedServer("details");
+    const option = await configOption("details", { mcpServers: { counted: entry } });
+    const inspect = () => run("inspect", "counted", "counted_tool", "--json", option);
+    const first = JSON.parse((await inspect()).stdout);
+    expect(first).toMatchObject({ tool: "counted_tool", description: "Counts" });
+    expect(JSON.parse((await inspect()).stdout)).toEqual(first);
+    expect(await count()).toBe(1);
   });
   row("953", "A search sees a change of the catalog at once.", async () => {
     const engine = await openEngine({ servers: [] });
@@ -164,6 +175,21 @@ export function behaviorRows({ row, prose }: Specification): void {
     expect(["disconnected", "error"]).toContain(statuses["gone"]);
     expect(statuses["files"]).toBe("connected");
   });
+  row("961", "A failed connection is one line on standard error.", async () => {
+    const gone = { command: "/nowhere/gone" };
+    const text = JSON.stringify({ mcpServers: { gone, files: mcpServers["filesystem"] } });
+    await inProject({ "toolpipe.config.json": text }, async () => {
+      const serving = startServe(["--config", "toolpipe.config.json"], { env: process.env });
+      await serving.line('"gone"');
+      await serving.request("tools/call", { name: "list_tools", arguments: { server: "files" } });
+      expect(serving.errors.filter((line) => line.includes("gone"))).toEqual([
+        'toolpipe: The server "gone": The command "gone" could not be started: it was not found.',
+      ]);
+      serving.child.stdin?.end();
+      await serving.exit;
+    });
+  });
+
   row(
     "965-967",
     "An unknown tool is answered with a message, similar tools and those of the server.",

@@ -129,7 +129,7 @@ export function commandRows({ row, prose }: Specification): void {
     "611, 623-635",
     "Results have rank, match in percent, summary and tags under a heading with their number.",
     async () => {
-      const { stdout } = await run("search", "github issue");
+      const { stdout } = await run("search", "github issue", "--limit", "100");
       const lines = stdout.split("\n");
       const found = stdout.match(/^\d+\. /gm)?.length ?? 0;
       expect(lines[0]).toBe(`Search results for "github issue" (${found} found):`);

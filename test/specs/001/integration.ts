@@ -1,7 +1,9 @@
+import { spawnSync } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { expect } from "vitest";
 import type { JsonObject } from "../../../core/mod.ts";
+import { placeCommand, readImageCommand } from "../../support/image.ts";
 import { startServe } from "../../support/start-serve.ts";
 import { writeFiles } from "../../support/temporary-folder.ts";
 import { toldServer } from "../shared.ts";
@@ -23,11 +25,16 @@ import {
 const file = (name: string): Promise<string> =>
   readFile(fileURLToPath(new URL(`../../../${name}`, import.meta.url)), "utf8");
 
+const hello = {
+  protocolVersion: "2025-06-18",
+  capabilities: {},
+  clientInfo: { name: "client", version: "1" },
+};
+
 /** Starts the server in a project, and asks for its tools. */
 async function listServed(cwd: string): Promise<readonly { readonly name: string }[]> {
   const serving = startServe([], { cwd, env: process.env });
-  const clientInfo = { name: "client", version: "1" };
-  await serving.request("initialize", { protocolVersion: "2025-06-18", capabilities: {}, clientInfo });
+  await serving.request("initialize", hello);
   const { result } = (await serving.request("tools/list")) as { result: { tools: { name: string }[] } };
   return result.tools;
 }
@@ -66,6 +73,27 @@ export function integrationRows({ row, differs, prose }: Specification): void {
       const { name, bin } = JSON.parse(await file("package.json"));
       expect(name).toBe("toolpipe");
       expect(bin).toMatchObject({ toolpipe: expect.any(String), anygpt: expect.any(String) });
+    },
+  );
+  differs(
+    "999-1007",
+    "A client starts the image with docker run -i --rm, and speaks to it over stdio.",
+    "The image is named toolpipe; the rest of the entry is as written.",
+    async ({ skip }) => {
+      if ("Deno" in globalThis) return skip("the image runs Node");
+      const { entrypoint, command } = readImageCommand();
+      const root = fileURLToPath(new URL("../../../", import.meta.url));
+      const [node, ...args] = placeCommand([...entrypoint, ...command], { "/app/": root });
+      const messages = ["initialize", "tools/list"].map((method, id) =>
+        JSON.stringify({ jsonrpc: "2.0", id, method, params: method === "initialize" ? hello : {} }),
+      );
+      const served = spawnSync(node, args, { input: `${messages.join("\n")}\n`, encoding: "utf8" });
+      const [first, second] = served.stdout
+        .trim()
+        .split("\n")
+        .map((line) => JSON.parse(line).result);
+      expect(first.serverInfo.name).toBe("toolpipe");
+      expect(second.tools).toHaveLength(5);
     },
   );
   row("1012-1019", "A client can start the built file with node.", async () => {

@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { encode } from "gpt-tokenizer/encoding/o200k_base";
 import { afterAll } from "vitest";
@@ -11,6 +12,7 @@ import {
 import { parseJson } from "../../support/failure.ts";
 import { faulty } from "../../support/place.ts";
 import { type Finished, runMain } from "../../support/run-cli.ts";
+import { writeFiles } from "../../support/temporary-folder.ts";
 import { folderForAll, type ToldTool, toldServer } from "../shared.ts";
 
 const text = (description: string, example: string): JsonObject => ({
@@ -146,6 +148,28 @@ export function toServers(entries: Readonly<Record<string, JsonObject>>) {
     ...(description !== undefined && { description }),
     connection: { type: "stdio", command, args },
   }));
+}
+
+/** A server with one tool that counts its starts; `change` gives it another tool from its next start on. */
+export async function countedServer(name: string): Promise<{
+  entry: JsonObject;
+  count(): Promise<number>;
+  change(tool: string): Promise<void>;
+}> {
+  const folder = join(world.project, "..", `counted-${name}`);
+  const { args } = toldServer([]);
+  const told = (tool: string): string =>
+    JSON.stringify({ tools: [{ name: tool, description: "Counts" }], answers: { counted_tool: says("1") } });
+  const server = `import { appendFileSync, readFileSync } from "node:fs";
+appendFileSync(${JSON.stringify(join(folder, "starts"))}, ".");
+process.argv[2] = readFileSync(${JSON.stringify(join(folder, "told.json"))}, "utf8");
+await import(${JSON.stringify(args[0])});`;
+  await writeFiles(folder, { "server.mjs": server, "told.json": told("counted_tool"), starts: "" });
+  return {
+    entry: { command: process.execPath, args: [join(folder, "server.mjs")] },
+    count: async () => (await readFile(join(folder, "starts"), "utf8")).length,
+    change: (tool) => writeFiles(folder, { "told.json": told(tool) }),
+  };
 }
 
 /** Writes a file of servers as most clients have it; each server has one tool, of its own name. */
