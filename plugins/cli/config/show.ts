@@ -1,7 +1,7 @@
 import { type Gateway, isJsonObject, type LoadedConfig } from "../../../core/mod.ts";
 import { configArgs, defineCommand } from "../../../core/services/command.ts";
 import { askServers, CHECK_MS, unknownServers } from "../../lib/servers.ts";
-import { formatPath, output, toTerminalLine } from "../../lib/terminal/output.ts";
+import { formatCount, formatPath, output, toTerminalLine } from "../../lib/terminal/output.ts";
 import { switchedOff } from "../config-files.ts";
 import { openGateway } from "../context.ts";
 import { listRuleWarnings, readRules, type WrittenRule } from "../rule-warnings.ts";
@@ -56,7 +56,7 @@ function readOption(options: object | undefined, name: string): unknown {
 function describe(facts: ConfigFacts): string {
   const { enabled, file, preset, plugins, cache, sources, toolRules, warnings, servers, tools } = facts;
   const { configured, connected, atRest } = servers;
-  const more = atRest > 0 ? ` (${atRest} ${atRest === 1 ? "connects" : "connect"} when used)` : "";
+  const waiting = atRest > 0 ? `${formatCount(atRest, "server")}, connected when used` : "";
   return `MCP Discovery Configuration:
 
 Status: ${enabled ? "Enabled" : "Disabled"}
@@ -69,10 +69,10 @@ ${formatSection(
 
 ${formatSection("Tool Rules", toolRules.map(describeRule))}
 
-Servers: ${configured} configured, ${connected} connected${more}
+Servers: ${configured} configured, ${connected} connected
 Tools: ${tools.total} total, ${tools.enabled} enabled
 
-File: ${file === null ? "none (the defaults apply)" : formatPath(file)}
+${waiting === "" ? "" : `At rest: ${waiting}\n`}File: ${file === null ? "none (the defaults apply)" : formatPath(file)}
 Preset: ${preset}
 Plugins: ${plugins.join(", ")}
 ${warnings.map((warning) => `! ${warning}\n`).join("")}`;

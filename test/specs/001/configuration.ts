@@ -203,11 +203,14 @@ export function configurationRows({ row, prose }: Specification): void {
       github,
     });
   });
-  row("325-338", "The custom format in YAML: name, description, connection and known tools.", async () => {
-    const { gateway, ...engine } = await openSource(
-      "custom",
-      "custom.yaml",
-      `servers:
+  row(
+    "325-338",
+    "The custom format in YAML: name, description, connection and known tools, which are found before the server is asked.",
+    async () => {
+      const { gateway, ...engine } = await openSource(
+        "custom",
+        "custom.yaml",
+        `servers:
   hub:
     name: 'GitHub MCP Server'
     description: 'GitHub API integration'
@@ -221,18 +224,24 @@ export function configurationRows({ row, prose }: Specification): void {
       - name: 'list_repos'
         description: 'List GitHub repositories'
 `,
-    );
-    expect(gateway.services.servers?.status("hub")?.config).toMatchObject({
-      description: "GitHub API integration",
-      connection: { type: "stdio", command: "npx", args: ["-y", "@modelcontextprotocol/server-github"] },
-    });
-    expect(gateway.catalog.tools("hub")).toMatchObject([
-      { name: "create_issue", description: "Create a GitHub issue" },
-      { name: "list_repos", description: "List GitHub repositories" },
-    ]);
-    expect((await engine.searchTools("create issue"))[0]).toMatchObject({
-      server: "hub",
-      tool: "create_issue",
-    });
-  });
+      );
+      expect(gateway.services.servers?.status("hub")?.config).toMatchObject({
+        description: "GitHub API integration",
+        connection: { type: "stdio", command: "npx", args: ["-y", "@modelcontextprotocol/server-github"] },
+      });
+      expect(gateway.catalog.tools("hub")).toMatchObject([
+        { name: "create_issue", description: "Create a GitHub issue" },
+        { name: "list_repos", description: "List GitHub repositories" },
+      ]);
+      expect(gateway.catalog.server("hub")).toMatchObject({ title: "GitHub MCP Server" });
+      expect(await engine.listServers()).toMatchObject([
+        { name: "hub", description: "GitHub API integration", toolCount: 2, enabledCount: 2 },
+      ]);
+      expect((await engine.searchTools("create issue"))[0]).toMatchObject({
+        server: "hub",
+        tool: "create_issue",
+        summary: "Create a GitHub issue",
+      });
+    },
+  );
 }

@@ -11,6 +11,43 @@ const tools = {
 const told = (names: readonly string[]) => toldServer(names.map((name) => ({ name })));
 const docker = [{ type: "docker-mcp", path: "~/.docker/mcp-servers.json" }];
 
+const claude = "Library/Application Support/Claude/claude_desktop_config.json";
+const threeSources = [
+  ...docker,
+  { type: "claude-desktop", path: `~/${claude}` },
+  { type: "custom", path: "./my-mcp-servers.yaml" },
+];
+const selective = [
+  { server: "github", pattern: ["*issue*"], enabled: true, tags: ["github", "issues"] },
+  { server: "filesystem", pattern: ["*read*", "*list*"], enabled: true, tags: ["filesystem", "safe"] },
+  { pattern: ["*delete*", "*remove*", "*rm*"], enabled: false, tags: ["dangerous"] },
+];
+const several = [
+  { pattern: ["*"], enabled: true },
+  { pattern: ["*delete*", "*destroy*"], enabled: false },
+];
+const expressions = [
+  { server: "github", pattern: ["/^(create|update)_/"], enabled: true, tags: ["github", "write"] },
+  {
+    server: "filesystem",
+    pattern: ["/\\b(read|list|get)\\b/i"],
+    enabled: true,
+    tags: ["filesystem", "read"],
+  },
+  { pattern: ["/(delete|remove|destroy)/i"], enabled: false, tags: ["dangerous"] },
+];
+
+/** The configs of the four examples, without their switch. */
+export const exampleConfigs: readonly {
+  readonly sources: readonly object[];
+  readonly toolRules: readonly object[];
+}[] = [
+  { sources: docker, toolRules: [{ pattern: ["*"], enabled: true }] },
+  { sources: docker, toolRules: selective },
+  { sources: threeSources, toolRules: several },
+  { sources: docker, toolRules: expressions },
+];
+
 /** Opens an engine on a config of the specification, and returns the enabled tools of each server. */
 async function enable(config: object): Promise<Record<string, string[]>> {
   await writeFiles(world.home, {
@@ -33,11 +70,6 @@ export function exampleRows({ row, differs, prose }: Specification): void {
     expect(await enable({ sources: docker, toolRules: [{ pattern: ["*"], enabled: true }] })).toEqual(tools);
   });
 
-  const selective = [
-    { server: "github", pattern: ["*issue*"], enabled: true, tags: ["github", "issues"] },
-    { server: "filesystem", pattern: ["*read*", "*list*"], enabled: true, tags: ["filesystem", "safe"] },
-    { pattern: ["*delete*", "*remove*", "*rm*"], enabled: false, tags: ["dangerous"] },
-  ];
   row("1215-1236", "Rules for servers enable what they match, and nothing else.", async () => {
     const { github, filesystem } = await enable({ sources: docker, toolRules: selective });
     expect(filesystem).toEqual(["read_file", "list_directory"]);
@@ -58,22 +90,12 @@ export function exampleRows({ row, differs, prose }: Specification): void {
     },
   );
 
-  const several = [
-    { pattern: ["*"], enabled: true },
-    { pattern: ["*delete*", "*destroy*"], enabled: false },
-  ];
   async function fromSeveral(toolRules: unknown): Promise<Record<string, string[]>> {
-    const claude = "Library/Application Support/Claude/claude_desktop_config.json";
     await writeFiles(world.home, { [claude]: JSON.stringify({ mcpServers: { desk: told(["desk_tool"]) } }) });
     await writeFiles(world.project, {
       "my-mcp-servers.yaml": customFile({ own: ["own_tool", "destroy_all"] }),
     });
-    const sources = [
-      ...docker,
-      { type: "claude-desktop", path: `~/${claude}` },
-      { type: "custom", path: "./my-mcp-servers.yaml" },
-    ];
-    return enable({ sources, toolRules });
+    return enable({ sources: threeSources, toolRules });
   }
   row("1244-1257, 1269", "Tools of three sources are merged.", async () => {
     expect(Object.keys(await fromSeveral(several))).toEqual(["github", "filesystem", "desk", "own"]);
@@ -88,16 +110,6 @@ export function exampleRows({ row, differs, prose }: Specification): void {
     },
   );
 
-  const expressions = [
-    { server: "github", pattern: ["/^(create|update)_/"], enabled: true, tags: ["github", "write"] },
-    {
-      server: "filesystem",
-      pattern: ["/\\b(read|list|get)\\b/i"],
-      enabled: true,
-      tags: ["filesystem", "read"],
-    },
-    { pattern: ["/(delete|remove|destroy)/i"], enabled: false, tags: ["dangerous"] },
-  ];
   row("1274-1285, 1293-1296, 1299", "Rules of regular expressions.", async () => {
     const { github, filesystem } = await enable({ sources: docker, toolRules: expressions });
     expect(github).toEqual(["create_issue", "update_issue", "create_pr"]);

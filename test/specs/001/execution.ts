@@ -1,14 +1,15 @@
 import { expect } from "vitest";
+import { startServe } from "../../support/start-serve.ts";
 import { writeFiles } from "../../support/temporary-folder.ts";
 import { toldServer } from "../shared.ts";
 import type { Specification } from "../specification.ts";
 import { configOption, expectCodes } from "./commands.ts";
-import { arguments_, issue, run, world } from "./world.ts";
+import { arguments_, clientFile, issue, run, world } from "./world.ts";
 
 const args = `--args=${JSON.stringify(arguments_)}`;
 
 /** Lines 753 to 901: the commands config and execute. */
-export function configAndExecuteRows({ row, added, prose }: Specification): void {
+export function configAndExecuteRows({ row, differs, added, prose }: Specification): void {
   prose(
     753,
     757,
@@ -39,32 +40,52 @@ export function configAndExecuteRows({ row, added, prose }: Specification): void
   );
   row(
     "789-805",
-    "config show prints status, cache, sources, rules, servers and tools, in this order.",
+    "config show begins with status, cache, sources, rules, servers and tools, and counts the servers that running gateways are connected to.",
     async () => {
-      const { command, args: words } = toldServer([{ name: "create_issue" }, { name: "delete_x" }]);
+      const answers = { create_issue: { content: [] } };
+      const { command, args: words } = toldServer([{ name: "create_issue" }, { name: "delete_x" }], answers);
       const own = JSON.stringify({ mcpServers: { one: { command, args: words } } });
-      await writeFiles(world.home, { "show/docker.json": own });
+      await writeFiles(world.home, { "show/docker.json": own, "show/claude.json": clientFile("desk") });
       const option = await configOption("show", {
         sources: [
           { type: "docker-mcp", path: "~/show/docker.json" },
+          { type: "claude-desktop", path: "~/show/claude.json" },
           { type: "windsurf", path: "~/show/none.json" },
         ],
         toolRules: [
           { pattern: ["*github*", "/issue/"], enabled: true, tags: ["github", "issues"] },
+          { pattern: ["*filesystem*", "/read/", "/write/"], enabled: true, tags: ["filesystem"] },
           { pattern: ["*dangerous*", "*delete*"], enabled: false, tags: ["dangerous"] },
         ],
       });
-      await run("tools", "one", option);
+      await run("list", option);
       const { stdout } = await run("config", "show", option);
-      const order = [
-        "MCP Discovery Configuration:\n\nStatus: Enabled\nCache: Enabled (TTL: 3600s)\n",
-        "\nSources (2):\n  ✓ docker-mcp (~/show/docker.json)\n  ✗ windsurf (~/show/none.json) - not found\n",
-        "\nTool Rules (2):\n  1. *github*, /issue/ → enabled, tags: [github, issues]\n  2. *dangerous*, *delete* → disabled, tags: [dangerous]\n",
-        "\nServers: 1 configured, ",
-        "\nTools: 2 total, 1 enabled\n",
-      ].map((part) => stdout.indexOf(part));
-      expect(order).not.toContain(-1);
-      expect(order).toEqual(order.toSorted((a, b) => a - b));
+      const block = `MCP Discovery Configuration:
+
+Status: Enabled
+Cache: Enabled (TTL: 3600s)
+
+Sources (3):
+  ✓ docker-mcp (~/show/docker.json)
+  ✓ claude-desktop (~/show/claude.json)
+  ✗ windsurf (~/show/none.json) - not found
+
+Tool Rules (3):
+  1. *github*, /issue/ → enabled, tags: [github, issues]
+  2. *filesystem*, /read/, /write/ → enabled, tags: [filesystem]
+  3. *dangerous*, *delete* → disabled, tags: [dangerous]
+
+Servers: 2 configured, 0 connected
+Tools: 3 total, 1 enabled
+`;
+      expect(stdout.slice(0, block.length)).toBe(block);
+      const serving = startServe([option], { cwd: world.project, env: process.env });
+      const call = { server: "one", tool: "create_issue", arguments: {} };
+      await serving.request("tools/call", { name: "execute_tool", arguments: call });
+      // The gateway announces itself in the background.
+      await expect
+        .poll(async () => (await run("config", "show", option)).stdout, { timeout: 10_000 })
+        .toContain("\nServers: 2 configured, 1 connected\nTools: 3 total, 1 enabled\n");
     },
   );
   row("810-812", "config exits with 0, 1 for wrong arguments, 2 for a config that cannot be used.", () =>
@@ -82,12 +103,24 @@ export function configAndExecuteRows({ row, added, prose }: Specification): void
     expect(code).toBe(0);
     expect(stdout).toContain("Issue #123 created");
   });
-  row("826", "Arguments are JSON, and those that a tool requires must be there.", () =>
-    expectCodes([
-      [1, "execute", "github", "create_issue"],
-      [1, "execute", "github", "create_issue", "--args", "{"],
-      [0, "execute", "github", "create_issue", args],
-    ]),
+  row(
+    "826",
+    "--args is the tool's arguments as JSON, and what the tool requires must be in it.",
+    async () => {
+      await expectCodes([
+        [1, "execute", "github", "create_issue"],
+        [1, "execute", "github", "create_issue", "--args", "{"],
+        [1, "execute", "github", "create_issue", "--args", "[]"],
+        [0, "execute", "github", "create_issue", args],
+      ]);
+      expect((await run("execute", "github", "create_issue", "--args", "{")).stderr).toContain("--args");
+    },
+  );
+  differs(
+    "826",
+    "--args is required for every tool.",
+    "Without it the arguments are empty, which a tool without required ones accepts.",
+    () => expectCodes([[0, "execute", "github", "list_repos"]]),
   );
   row(
     "827, 838-840, 878-886",

@@ -104,10 +104,10 @@ export function overviewRows({ row, prose }: Specification): void {
 
   row(
     "110-113",
-    "Context, search, details and execution cost at most 500, 200, 150 and 150 tokens.",
+    "Context, search, details and execution cost at most 500, 200, 100 and 150 tokens.",
     async () => {
       const { tokens } = await createIssue("github issue create");
-      for (const [index, most] of [500, 200, 150, 150].entries())
+      for (const [index, most] of [500, 200, 100, 150].entries())
         expect(tokens[index]).toBeLessThanOrEqual(most);
     },
   );
