@@ -50,8 +50,8 @@ export interface PooledConnection {
   ): Promise<JsonObject>;
   /** Subscribes to these resources and no others, over this connection and those after it. */
   watch(uris: readonly string[]): Promise<void>;
-  /** Closes the connection if nothing uses it. It is opened again when it is needed. */
-  closeIdle(): void;
+  /** Closes the connection if nothing uses it, and waits for its end. It is opened again when it is needed. */
+  closeIdle(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -117,9 +117,10 @@ export function createPooledConnection(options: ConnectionOptions): PooledConnec
         return subscriptions.apply(open);
       });
     },
-    closeIdle() {
-      if (slots.isFree() && !subscriptions.isNeeded)
-        drop("It was closed to leave room for others; it is opened again when it is needed.");
+    async closeIdle() {
+      if (!slots.isFree() || subscriptions.isNeeded) return;
+      drop("It was closed to leave room for others; it is opened again when it is needed.");
+      await ending;
     },
     async close() {
       subscriptions.end();

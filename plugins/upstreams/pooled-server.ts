@@ -167,7 +167,8 @@ export function createPooledServer(
   /** Closes the connection again where too many would stay open, so that a thousand servers are no thousand processes. */
   async function readAndRest(): Promise<void> {
     await read();
-    if (options.isCrowded?.()) connection.closeIdle();
+    // The next one starts its process once this one has ended.
+    if (options.isCrowded?.()) await connection.closeIdle();
   }
 
   function read(): Promise<void> {

@@ -6,7 +6,7 @@ import { createDiscoveryService } from "../../plugins/discovery/service.ts";
 import { passthrough } from "../../presets/passthrough.ts";
 
 /** Servers that each take so long, asked so many at a time, and what all of them may take together. */
-interface Scenario {
+export interface Scenario {
   readonly servers: number;
   readonly eachMs: number;
   readonly parallel: number;
@@ -23,14 +23,14 @@ const scenarios: readonly Scenario[] = [
 /** Wall time to ask servers over HTTP that take their time to list their tools. On a busy machine, CPU time counts twice and more. */
 export async function discovery(): Promise<void> {
   // Modules imported with the first connection are not measured.
-  await run({ servers: 1, eachMs: 0, parallel: 1 });
+  await measureDiscovery({ servers: 1, eachMs: 0, parallel: 1 });
   process.stdout.write(
     "| servers | each | at once | took | at most | CPU, with the servers |\n|---|---|---|---|---|---|\n",
   );
   for (const scenario of scenarios) {
     const { servers, eachMs, parallel, mostMs } = scenario;
     const before = process.cpuUsage();
-    const ms = await run(scenario);
+    const ms = await measureDiscovery(scenario);
     const { user, system } = process.cpuUsage(before);
     const limit = mostMs === undefined ? "" : seconds(mostMs);
     process.stdout.write(
@@ -40,7 +40,8 @@ export async function discovery(): Promise<void> {
   }
 }
 
-async function run({ servers: count, eachMs, parallel }: Scenario): Promise<number> {
+/** Measures the wall time to ask servers. */
+export async function measureDiscovery({ servers: count, eachMs, parallel }: Scenario): Promise<number> {
   const servers = await Promise.all(Array.from({ length: count }, () => slowServer(eachMs)));
   const options = { sources: { mcpServers: {}, clients: [] } };
   const gateway = await createGateway({ preset: passthrough, options });
