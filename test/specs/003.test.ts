@@ -63,7 +63,7 @@ beforeAll(async () => {
   server.write('{"jsonrpc":"2.0","method":"notifications/initialized"}');
   await until(async () => {
     const rows = (await answer("list_mcp_servers"))["servers"] as JsonObject[];
-    return rows.every(({ status, toolCount }) => status === "error" || Number(toolCount) > 0);
+    return rows.every(({ reason, toolCount }) => reason !== undefined || Number(toolCount) > 0);
   }, 30_000);
   const [SIGINT, SIGTERM] = await Promise.all([end("SIGINT"), end("SIGTERM")]);
   ended = { SIGINT, SIGTERM };
