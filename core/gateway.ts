@@ -248,18 +248,16 @@ export async function createGateway(options: GatewayOptions = {}): Promise<Gatew
     const quote = (some: readonly Plugin[]): string => some.map(({ name }) => `"${name}"`).join(", ");
     const before = wrappers.filter(({ order }) => order !== "post");
     const post = wrappers.filter(({ order }) => order === "post");
-    const answers = `The plugin "${plugin.name}" answers "${toolId}" before`;
-    if (before.length > 0)
-      warn(
-        `${answers} ${quote(before)}: their "execute" hooks never run for such tools. List "${plugin.name}" after them, or give it the order "post".`,
-      );
-    if (post.length > 0)
-      warn(
-        `${answers} ${quote(post)}: their "execute" hooks never run for such tools. Leave out their order "post".`,
-      );
+    // Either may be the user's own: the advice says what can be done about each.
+    warn(before, `List ${quote(before)} before "${plugin.name}", or give "${plugin.name}" the order "post".`);
+    warn(post, `Leave out the order "post" of ${quote(post)}.`);
 
-    function warn(message: string): void {
-      report(new GatewayError("PLUGIN_INVALID", message, { data: { plugin: plugin?.name } }));
+    function warn(skipped: readonly Plugin[], advice: string): void {
+      if (skipped.length === 0) return;
+      const message = `The "execute" hook of ${quote(skipped)} never runs for tools such as "${toolId}": "${plugin?.name}" answers first. ${advice}`;
+      report(
+        new GatewayError("PLUGIN_INVALID", message, { data: { plugins: skipped.map(({ name }) => name) } }),
+      );
     }
   }
 

@@ -57,6 +57,28 @@ export function checkDriver(kind: DriverKind, name: string, driver: unknown): vo
   if (typeof driver === "function") return;
   throw new GatewayError(
     "CONFIG_INVALID",
-    `${kind}: expected "${name}" to export a function that creates one from its options, found ${driver === null ? "null" : `a value of the type ${typeof driver}`}`,
+    `${kind}: expected "${name}" to export a function that creates one from its options, found ${describeType(driver)}`,
   );
+}
+
+/** Throws if a driver, or what it has created, is not an object with these fields and their types. */
+export function checkDriverFields(
+  kind: DriverKind,
+  name: string,
+  value: unknown,
+  fields: Readonly<Record<string, "function" | "string">>,
+): void {
+  const given = (typeof value === "object" && value !== null ? value : {}) as JsonObject;
+  const wrong = Object.entries(fields).find(([field, type]) => typeof given[field] !== type);
+  if (!wrong) return;
+  const [field, type] = wrong;
+  const found = given === value ? describeType(given[field]) : describeType(value);
+  throw new GatewayError(
+    "CONFIG_INVALID",
+    `${kind}: expected the ${kind} of "${name}" to be an object with the ${type} "${field}", found ${found}`,
+  );
+}
+
+function describeType(value: unknown): string {
+  return value === null || value === undefined ? String(value) : `a value of the type ${typeof value}`;
 }

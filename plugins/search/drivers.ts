@@ -2,6 +2,7 @@ import { resolve } from "node:path";
 import { loadDriver } from "../../core/load-module.ts";
 import { defineError, type ErrorKind, type JsonObject } from "../../core/mod.ts";
 import type { EmbedderDriver, Ranker, RankerDriver, RankerParts } from "../../core/services/search.ts";
+import { checkDriver, checkDriverFields } from "../lib/driver-choice.ts";
 import { type RankerName, rankerNames, type SearchOptions } from "./options.ts";
 
 export const EMBEDDER_UNAVAILABLE: ErrorKind = defineError("EMBEDDER_UNAVAILABLE", {
@@ -42,8 +43,13 @@ export async function createRanker(
   parts: RankerParts = {},
 ): Promise<Ranker> {
   const builtin = rankerNames.find((name) => name === ranker);
-  const driver = builtin
-    ? rankerDrivers[builtin]
-    : ((await loadDriver("ranker", ranker, resolve("toolpipe.config"))) as RankerDriver);
-  return driver(options as JsonObject, parts);
+  if (builtin) return rankerDrivers[builtin](options as JsonObject, parts);
+  const driver = await loadDriver("ranker", ranker, resolve("toolpipe.config"));
+  checkDriver("ranker", ranker, driver);
+  const created = await (driver as RankerDriver)(options as JsonObject, parts);
+  checkDriverFields("ranker", ranker, created, rankerFields);
+  return created;
 }
+
+/** Fields that a ranker of a user's module must have. */
+export const rankerFields = { name: "string", update: "function", rank: "function" } as const;

@@ -8,9 +8,9 @@ import type {
   Ranking,
   RankOptions,
 } from "../../core/services/search.ts";
-import { getDriverOptions } from "../lib/driver-choice.ts";
+import { checkDriverFields, getDriverName, getDriverOptions } from "../lib/driver-choice.ts";
 import { followCatalog } from "../lib/tool-index.ts";
-import { rankerDrivers } from "./drivers.ts";
+import { rankerDrivers, rankerFields } from "./drivers.ts";
 import { createSnapshotStore } from "./index-snapshot.ts";
 import { rankerNames, type SearchOptions } from "./options.ts";
 
@@ -118,7 +118,10 @@ async function createChosenRanker(
   if (!driver) return ranker as Ranker;
   const isBuiltIn = rankerNames.some((name) => name === (ranker ?? "fusion"));
   // A ranker of one's own gets its own options, and not those of the built-in ones.
-  return driver(isBuiltIn ? (options as JsonObject) : getDriverOptions(ranker), parts);
+  if (isBuiltIn) return driver(options as JsonObject, parts);
+  const created = await driver(getDriverOptions(ranker), parts);
+  checkDriverFields("ranker", getDriverName(ranker) ?? "", created, rankerFields);
+  return created;
 }
 
 /** Loads a snapshot. Whatever is wrong with it, the tools can still be read. */

@@ -174,7 +174,7 @@ describe("warns of plugins that can never run", () => {
     await gateway.run({ tool: "s:t" });
     await gateway.run({ tool: "s:t" });
     expect(messages()).toEqual([
-      'The plugin "answer" answers "s:t" before "late": their "execute" hooks never run for such tools. Leave out their order "post".',
+      'The "execute" hook of "late" never runs for tools such as "s:t": "answer" answers first. Leave out the order "post" of "late".',
     ]);
   });
 

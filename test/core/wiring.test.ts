@@ -213,7 +213,7 @@ describe("a plugin that answers before wrappers", () => {
     await gateway.run({ tool: "s:t" });
     await gateway.run({ tool: "s:t" });
     expect(reports.splice(0).map(({ message }) => message)).toEqual([
-      'The plugin "answer" answers "s:t" before "wrapper": their "execute" hooks never run for such tools. List "answer" after them, or give it the order "post".',
+      'The "execute" hook of "wrapper" never runs for tools such as "s:t": "answer" answers first. List "wrapper" before "answer", or give "answer" the order "post".',
     ]);
   });
 

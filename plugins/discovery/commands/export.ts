@@ -3,6 +3,7 @@ import { type Gateway, GatewayError, type Tool } from "../../../core/mod.ts";
 import { type Command, configArgs, defineCommand } from "../../../core/services/command.ts";
 import type { CapabilityManifest, TypeEmitter } from "../../../core/services/emitter.ts";
 import { toServerKey } from "../../../core/services/sources.ts";
+import { checkDriverFields } from "../../lib/driver-choice.ts";
 import { hashServer } from "../../lib/hash.ts";
 import {
   askServers,
@@ -39,6 +40,14 @@ export const exportArgs = {
   },
 } as const;
 
+/** Fields that an emitter of a user's module must have. */
+const emitterFields = {
+  name: "string",
+  extension: "string",
+  type: "function",
+  declaration: "function",
+} as const;
+
 /** Resolves the options of an export: the folder, and the emitter by its name or the path of its module. */
 export async function resolveTarget(
   gateway: Gateway,
@@ -49,6 +58,7 @@ export async function resolveTarget(
     throw usageError(`The option --format needs one of: ${names.join(", ")}.`);
   if (out === "") throw usageError("The option --out needs a value.");
   const emitter = await gateway.driver("emitter", format, join(process.cwd(), "format"));
+  checkDriverFields("emitter", format, emitter, emitterFields);
   return { folder: resolve(out ?? PENDING_FOLDER), emitter };
 }
 

@@ -66,6 +66,19 @@ describe("export", () => {
     expect(await readFile(file, "utf8")).toBe(before);
   });
 
+  test.each([
+    ["export default () => 'types';", /an object with the string "name", found a value of the type function/],
+    [
+      "export default { name: 'x', extension: '.x', type() {} };",
+      /the function "declaration", found undefined/,
+    ],
+  ])("refuses the emitter of a module that reads %j", async (source, message) => {
+    await place({ project: { "toolpipe.config.json": { mcpServers: { gone: dead } }, "own.mjs": source } });
+    const { code, stderr } = await runMain(["export", "--format", "./own.mjs"]);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(message);
+  });
+
   test.each<[string[], number, RegExp]>([
     [["export", "unknown"], 2, /unknown/],
     [["export", "gone"], 3, /to-be-found/],

@@ -44,6 +44,21 @@ test("measures a ranker of your own by its path", async () => {
   expect(JSON.parse(stdout).rankers[0]).toMatchObject({ ranker: `${folder}/mine.mjs`, recall10: 0 });
 });
 
+test.each([
+  [
+    "export default { rank() {} };",
+    /to export a function that creates one .*, found a value of the type object/,
+  ],
+  ["export default () => 7;", /an object with the string "name", found a value of the type number/],
+  ["export default () => ({ name: 'x', update() {} });", /with the function "rank", found undefined/],
+])("refuses the ranker of a module that reads %j", async (source, message) => {
+  const folder = await place({ "wrong.mjs": source });
+  const { code, stderr } = await evaluate(folder, "--ranker", `${folder}/wrong.mjs`);
+  expect(code).toBe(2);
+  expect(stderr).toMatch(message);
+  expect(stderr).toContain(`${folder}/wrong.mjs`);
+});
+
 test("prints what a ranker finds and costs", async () => {
   const { code, stdout, stderr } = await evaluate(await place(), "--json", "--ranker", "keyword");
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
