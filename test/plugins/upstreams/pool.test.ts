@@ -175,6 +175,24 @@ describe("discovery", () => {
     expect(gateway.catalog.tools()).toHaveLength(12);
   });
 
+  test("leaves no more than 32 connections open, beside those that it is asking", async () => {
+    const sides = Array.from({ length: 80 }, (_, index) => server(`s${index}`));
+    let most = 0;
+    const { pool, gateway } = await openPool(sides);
+    const count = (): number => sides.reduce((sum, { open }) => sum + open, 0);
+    const timer = setInterval(() => {
+      most = Math.max(most, count());
+    }, 1);
+    const done = pool.discover("all");
+    await vi.advanceTimersByTimeAsync(60_000);
+    await done;
+    clearInterval(timer);
+    expect(gateway.catalog.servers()).toHaveLength(80);
+    expect(most).toBeGreaterThan(30);
+    expect(most).toBeLessThanOrEqual(32 + 5);
+    expect(count()).toBeLessThanOrEqual(32);
+  });
+
   test("a server that hangs or is dead delays no other", async () => {
     const hanging = Array.from({ length: 4 }, (_, index) => server(`hanging${index}`));
     for (const side of hanging) side.connectMs = 10_000;
