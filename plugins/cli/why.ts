@@ -63,6 +63,18 @@ function explainListing({ listedAt }: ServerStatus, tools: readonly Tool[]): str
   return `Its tools were read at ${new Date(listedAt).toISOString()}: ${formatCount(tools.length, "tool")}, ${disabled} of them disabled.`;
 }
 
+/** Explains what a call of a guarded tool needs. */
+function explainPolicy({ policy }: Tool): string[] {
+  if (!policy) return [];
+  const { riskLevel, idempotencyRequired, confirmationRequired, requiredScopes } = policy;
+  const needs = [
+    ...(idempotencyRequired ? ["an idempotency key"] : []),
+    ...(confirmationRequired ? ["a confirmation"] : []),
+    ...requiredScopes.map((scope) => `the scope "${scope}"`),
+  ];
+  return [`Its risk is ${riskLevel}. A call needs ${needs.join(", ") || "neither a key nor a scope"}.`];
+}
+
 function explainTool(gateway: Gateway, server: string, name: string | undefined): string[] {
   if (name === undefined) return [];
   const { rules, servers } = gateway.services;
@@ -71,8 +83,9 @@ function explainTool(gateway: Gateway, server: string, name: string | undefined)
   if (tool) {
     // The reason is not repeated if the rules already give it.
     const { enabled, disabledBecause: because = "" } = tool;
-    if (rules && (enabled || (because !== "" && rule.join().includes(because)))) return rule;
-    return [`The tool "${tool.id}" is ${enabled ? "enabled" : "disabled"}. ${because}`, ...rule];
+    const isExplained = rules && (enabled || (because !== "" && rule.join().includes(because)));
+    const state = `The tool "${tool.id}" is ${enabled ? "enabled" : "disabled"}. ${because}`;
+    return [...(isExplained ? [] : [state]), ...rule, ...explainPolicy(tool)];
   }
   const status = servers?.status(server);
   const rejected = status?.listing?.rejected.find((one) => one.name === name);

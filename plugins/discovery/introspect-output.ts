@@ -31,9 +31,12 @@ export function createOutputIntrospection(
   mayCall: (tool: Tool) => boolean = (tool) => isApproved(gateway, tool.server),
 ): OutputIntrospection {
   const known = new Map<string, Promise<JsonObject | undefined>>();
-  return (definition, { config, signal }) => {
-    const tool = gateway.catalog.tool(`${config.name}:${definition.name}`);
-    if (!tool || hashTool(tool) !== hashTool(definition)) return Promise.resolve(undefined);
+  const listed = new Map<string, Promise<void>>();
+  return async (definition, { config, signal }) => {
+    const id = `${config.name}:${definition.name}`;
+    if (!gateway.catalog.tool(id)) await listOnce(config.name);
+    const tool = gateway.catalog.tool(id);
+    if (!tool || hashTool(tool) !== hashTool(definition)) return undefined;
     const key = `${tool.id} ${hashTool(tool)}`;
     const introspect = (): ReturnType<OutputIntrospection> =>
       mayCall(tool) ? introspectOutput(gateway, tool, signal) : Promise.resolve(tool.outputSchema);
@@ -42,6 +45,16 @@ export function createOutputIntrospection(
     known.set(key, found);
     return found;
   };
+
+  /** Lists a server of the gateway that was not listed yet: the catalog of a fresh gateway is empty. */
+  function listOnce(server: string): Promise<void> {
+    const { servers } = gateway.services;
+    const isOwn = servers?.status(server) !== undefined;
+    const listing =
+      listed.get(server) ?? (isOwn ? servers.refresh(server).catch(() => {}) : Promise.resolve());
+    listed.set(server, listing);
+    return listing;
+  }
 }
 
 /** Whether a server is in the config or was approved. */

@@ -41,7 +41,7 @@ export type {
   ServerRegistration,
   WarmStatistics,
 } from "./service.ts";
-export type { ToolCache } from "./tool-cache.ts";
+export { createToolCache, type ToolCache, toolCacheTtl } from "./tool-cache.ts";
 
 declare module "../../core/services/mod.ts" {
   interface Services {

@@ -19,7 +19,8 @@ export interface ToolCache {
    * the tools that were stored last under it, whatever the definition.
    */
   getTools(server: ServerConfig | string, headers?: Headers): Promise<CachedTools | undefined>;
-  storeTools(config: ServerConfig, found: CachedTools, headers?: Headers): Promise<void>;
+  /** Stores the tools of a server. Tools that are stored under a name alone are found by the name alone. */
+  storeTools(server: ServerConfig | string, found: CachedTools, headers?: Headers): Promise<void>;
   /** Clears the whole cache of the gateway. */
   clear(): Promise<void>;
   /** Clears the tools of one server. */
@@ -47,8 +48,10 @@ export function createToolCache(
       const isMeant = typeof server === "string" || output.hash === hashDefinition(server, headers);
       return isMeant ? output.found : undefined;
     },
-    async storeTools(config, found, headers) {
-      await cache.set(toolsKey(config.name), { hash: hashDefinition(config, headers), found }, ttlMs);
+    async storeTools(server, found, headers) {
+      const name = typeof server === "string" ? server : server.name;
+      const hash = typeof server === "string" ? "" : hashDefinition(server, headers);
+      await cache.set(toolsKey(name), { hash, found }, ttlMs);
     },
     clear: () => cache.clear(),
     clearServer: (server) => cache.clear(toolsKey(server)),

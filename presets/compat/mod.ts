@@ -1,6 +1,6 @@
 /**
- * The names of the AnyGPT specifications, over the parts of this package: the engine and its components as classes,
- * and the server. New programs use `toolpipe/presets/anygpt`.
+ * The names of the specifications, over the parts of this package: the engine and its components as classes, the server,
+ * and the discovery service. New programs use `toolpipe/presets/anygpt`.
  *
  * @module
  */
@@ -20,6 +20,14 @@ export {
   ToolNotFoundError,
   ValidationError,
 } from "./errors.ts";
+export {
+  MCPCache,
+  MCPDiscoveryError,
+  MCPDiscoveryProvider,
+  MCPDiscoveryService,
+  type MCPDiscoveryServiceOptions,
+  RuntimeMcpDiscovery,
+} from "./mcp-discovery.ts";
 export { applyToolRules, matchPattern, matchSinglePattern, PatternMatcher } from "./patterns.ts";
 export { calculateRelevance, SearchEngine } from "./search-engine.ts";
 export { MCPDiscoveryServer, ServerLifecycleManager } from "./server.ts";

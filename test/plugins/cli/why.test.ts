@@ -80,6 +80,15 @@ describe("why", () => {
     ]);
   });
 
+  test("tells of a guarded tool which risk it has, and what a call needs", async () => {
+    await place({
+      project: { "toolpipe.config.json": { preset: "gateway", mcpServers: { one: faulty() } } },
+    });
+    expect((await readLines("one:process")).at(-1)).toBe(
+      'Its risk is high. A call needs an idempotency key, the scope "one:write".',
+    );
+  });
+
   test("tells of a tool that could not be taken in", async () => {
     await place({ project: { "toolpipe.config.json": { mcpServers: { one: faulty("onebadtool") } } } });
     expect((await readLines("one:bad")).slice(3)).toEqual([
