@@ -1,10 +1,10 @@
 import type { Tool, ToolDefinition } from "../../core/mod.ts";
 import type { CapabilityManifest, CapabilityProvider } from "../../core/services/emitter.ts";
 import type { ServerConfig } from "../../core/services/sources.ts";
-import { sha256Hex } from "../lib/hash.ts";
 import type { DiscoveredTool, NamedCapability } from "./discovered.ts";
 import { inferCategories } from "./domains/categories.ts";
 import { inferDomains } from "./domains/domains.ts";
+import { toReadableName } from "./safe-names.ts";
 
 /** Infers domains and categories from the names of a server and its tool. */
 export type InferTags = (
@@ -19,32 +19,6 @@ export const inferTags: InferTags = (server, tool) => ({
 });
 
 const VERSION = "1.0.0";
-const MAX_NAME = 60;
-/** A name that ends like this gets a hash too: no name can be chosen that is the safe one of another. */
-const LIKE_HASHED = /_[0-9a-f]{12}$/;
-
-/**
- * Reduces a name to letters, digits, `_` and `-`. A short hash of the whole name follows where that changes it, so that
- * no two names become one: `a/b` and `a_b` would else share a file, or the id of a capability.
- */
-export function toSafeName(name: string): string {
-  const safe = reduceName(name);
-  if (safe === name && name !== "" && !LIKE_HASHED.test(name)) return name;
-  return `${safe}_${sha256Hex(name).slice(0, 12)}`;
-}
-
-/**
- * Reduces a name to letters, digits, `_` and `-`, and adds a hash only where another of the known names would become the
- * same, or where the names are not known.
- */
-export function toReadableName(name: string, known: Iterable<string> = []): string {
-  const safe = reduceName(name);
-  const all = new Set(known);
-  const isTaken = !all.has(name) || [...all].some((other) => other !== name && reduceName(other) === safe);
-  return isTaken || safe === "" || LIKE_HASHED.test(safe) ? toSafeName(name) : safe;
-}
-
-const reduceName = (name: string): string => name.replace(/[^A-Za-z0-9_-]+/g, "_").slice(0, MAX_NAME);
 
 /** Names that ids are to be told apart by. */
 export interface NamesInUse {

@@ -4,7 +4,7 @@ import type { Cache } from "../../core/services/cache.ts";
 import type { ServerConfig } from "../../core/services/sources.ts";
 import { hashServer, sha256Hex } from "../lib/hash.ts";
 import type { DiscoveredServer, DiscoveredTool } from "./discovered.ts";
-import { toSafeName } from "./manifest.ts";
+import { toSafeName } from "./safe-names.ts";
 
 /** The cached part of a discovery. */
 type CachedTools = Pick<DiscoveredServer, "tools" | "resources" | "resourceTemplates">;

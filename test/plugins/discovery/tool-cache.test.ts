@@ -2,7 +2,7 @@ import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { toSafeName } from "../../../plugins/discovery/manifest.ts";
+import { toSafeName } from "../../../plugins/discovery/safe-names.ts";
 import {
   createToolCache,
   type ToolCache,
