@@ -8,6 +8,10 @@ const ROOTS = ["presets", "plugins/cli", "playground"];
 /** Tests of the composed product and of several plugins together. One that needs the plugin goes with it. */
 const PRODUCT_TESTS =
   /^test\/(presets|together|specs|playground|cookbook|bench|conformance|soak|torture|plugins\/cli)\/|^test\/[^/]+\.ts$/;
+/** Whether a test runs the composed product, or several plugins together. */
+export function isProductTest(path: string): boolean {
+  return PRODUCT_TESTS.test(path);
+}
 /** Suites and programs that tests share. One that needs the plugin goes with the last test that uses it. */
 const SHARED = /^test\/(contracts|fixtures)\//;
 

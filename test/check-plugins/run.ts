@@ -1,19 +1,45 @@
 // Deletes each plugin in turn, in a copy of the project, and type-checks the rest.
 //   npm run check:plugins -- [--only a,b] [--tests] [--verbose] [--max n]
+// `--tests` also starts each preset, and runs the tests that are left: those of core, the helpers and other plugins have
+// to pass; those that run the composed product are counted.
 import { execFile, execFileSync } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs, promisify } from "node:util";
+import { listRemainingTests } from "./remaining-tests.ts";
 import { listPlugins, removePlugin } from "./remove-plugin.ts";
+import { startPresets } from "./start-presets.ts";
+
+interface Outcome {
+  /** Files that were run, of core, the helpers and other plugins. */
+  readonly own: number;
+  /** Tests of those that fail. */
+  readonly failed: readonly string[];
+  /** Files that were run and that use the composed product. */
+  readonly composed: number;
+  /** Tests of those that fail: they want what the plugin did for the product. */
+  readonly needing: readonly string[];
+}
 
 interface Verdict {
   readonly plugin: string;
   /** Errors of the compiler, one line each. */
   readonly errors: readonly string[];
-  /** Tests that fail; undefined where none were run. */
-  readonly failed?: readonly string[];
+  /** Outcome of the remaining tests; undefined where none were run. */
+  readonly tests?: Outcome;
+  /** What `toolpipe serve` does without the plugin, by preset. */
+  readonly starts?: Readonly<Record<string, string>>;
   /** Tests of the composed product and of several plugins together that use the plugin, and went with it. */
   readonly dropped: readonly string[];
 }
@@ -92,7 +118,17 @@ async function check(plugin: string, folder: string): Promise<Verdict> {
   const dropped = removePlugin(folder, plugin);
   const errors = await typeErrors(folder);
   if (!values.tests || errors.length > 0) return { plugin, errors, dropped };
-  return { plugin, errors, dropped, failed: await failedTests(folder) };
+  // Tests start the build as another user too, and generated pages are generated anew where a plugin is deleted.
+  chmodSync(folder, 0o755);
+  await run("npm", ["run", "build"], { cwd: folder, maxBuffer: 1e8 });
+  await failedTests(folder, ["test/core/config-schema.test.ts"], "--update");
+  return {
+    plugin,
+    errors,
+    dropped,
+    starts: await startPresets(folder),
+    tests: await runTests(folder),
+  };
 }
 
 async function typeErrors(folder: string): Promise<string[]> {
@@ -107,12 +143,23 @@ async function typeErrors(folder: string): Promise<string[]> {
   );
 }
 
-async function failedTests(folder: string): Promise<string[]> {
+async function runTests(folder: string): Promise<Outcome> {
+  const { own, composed } = listRemainingTests(folder, root);
+  const failed = await failedTests(folder, own);
+  const needing = await failedTests(folder, composed);
+  return { own: own.length, failed, composed: composed.length, needing };
+}
+
+async function failedTests(
+  folder: string,
+  tests: readonly string[],
+  ...flags: readonly string[]
+): Promise<string[]> {
+  if (tests.length === 0) return [];
   const output = join(folder, "coverage", "tests.json");
-  const options = { cwd: folder, maxBuffer: 1e9 };
-  await run("npm", ["test", "--", "--reporter=json", `--outputFile=${output}`], options).catch(
-    () => undefined,
-  );
+  const vitest = join(root, "node_modules", "vitest", "vitest.mjs");
+  const args = [vitest, "run", "--reporter=json", `--outputFile=${output}`, ...flags, ...tests];
+  await run(process.execPath, args, { cwd: folder, maxBuffer: 1e9 }).catch(() => undefined);
   const { testResults } = JSON.parse(readFileSync(output, "utf8")) as {
     testResults: { name: string; status: string; assertionResults: { status: string; fullName: string }[] }[];
   };
@@ -129,23 +176,29 @@ async function failedTests(folder: string): Promise<string[]> {
 function report(): void {
   const width = Math.max(...plugins.map((plugin) => plugin.length));
   process.stdout.write(
-    `\n${"plugin".padEnd(width)}  errors  tests gone  ${values.tests ? "failed tests  " : ""}in\n`,
+    `\n${"plugin".padEnd(width)}  errors  tests gone  ${values.tests ? "files run  tests failed  of the product: files run  tests failed  presets  " : ""}in\n`,
   );
-  for (const { plugin, errors, failed, dropped } of verdicts.sort((a, b) =>
+  for (const { plugin, errors, tests, starts, dropped } of verdicts.sort((a, b) =>
     a.plugin.localeCompare(b.plugin),
   )) {
     const places = [...new Set(errors.map((error) => error.replace(/\(.*/, "")))];
     const gone = String(dropped.filter((file) => file.endsWith(".test.ts")).length).padStart(10);
-    const tests = values.tests ? `${String(failed?.length ?? "-").padStart(12)}  ` : "";
+    const ran = tests
+      ? `${String(tests.own).padStart(9)}  ${String(tests.failed.length).padStart(12)}  ${String(tests.composed).padStart(25)}  ${String(tests.needing.length).padStart(12)}  `
+      : "";
+    const presets = Object.entries(starts ?? {}).map(([preset, outcome]) => `${preset}: ${outcome}  `);
     const some = values.verbose ? [] : places.slice(0, 6);
     const rest = places.length - some.length;
     process.stdout.write(
-      `${plugin.padEnd(width)}  ${String(errors.length).padStart(6)}  ${gone}  ${tests}${some.join(" ")}${rest > 0 && some.length > 0 ? ` and ${rest} more` : ""}\n`,
+      `${plugin.padEnd(width)}  ${String(errors.length).padStart(6)}  ${gone}  ${ran}${presets.join("")}${some.join(" ")}${rest > 0 && some.length > 0 ? ` and ${rest} more` : ""}\n`,
     );
     if (values.verbose)
-      for (const line of [...errors, ...(failed ?? [])]) process.stdout.write(`    ${line}\n`);
+      for (const line of [...errors, ...(tests?.failed ?? []), ...(tests?.needing ?? [])])
+        process.stdout.write(`    ${line}\n`);
   }
-  const bad = verdicts.filter(({ errors, failed }) => errors.length > 0 || (failed?.length ?? 0) > 0).length;
+  const bad = verdicts.filter(
+    ({ errors, tests }) => errors.length > 0 || (tests?.failed.length ?? 0) > 0,
+  ).length;
   process.stdout.write(`\n${verdicts.length - bad} of ${verdicts.length} plugins can be deleted.\n`);
   if (bad > Number(values.max)) process.exitCode = 1;
 }
