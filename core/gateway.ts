@@ -124,13 +124,10 @@ export async function createGateway(options: GatewayOptions = {}): Promise<Gatew
   const hooks = createHooks<Hooks>();
   const report = (error: GatewayError): void => {
     options.onReport?.(error);
-    // A failing listener cannot be reported to itself.
-    hooks.callHookWith(
-      createIsolatedCaller(() => {}),
-      "error",
-      [error],
-    );
+    hooks.callHookWith(inError, "error", [error]);
   };
+  // A failing listener is not reported to itself.
+  const inError = createIsolatedCaller((failure) => options.onReport?.(failure), hookMs);
   const inOrder: typeof callInOrder = (own, args, name) => callInOrder(own, args, name, hookMs);
   const isolated = createIsolatedCaller(report, hookMs);
   // A plugin waits in its own hook for what the catalog announces: with less time, the one that hangs is named.

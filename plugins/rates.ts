@@ -60,7 +60,7 @@ export function stateLimiter(store: StateStore, wall: () => number = Date.now): 
     return waitMs;
   }
 
-  /** What a damaged record counts as: the whole limit was used just now. */
+  /** Count of a damaged record: the whole limit was used just now. */
   function usedUp({ perMs }: RateBucket): JsonObject {
     return { until: wall() + perMs };
   }

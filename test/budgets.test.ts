@@ -42,7 +42,7 @@ test("the whole list of tools takes at most 400 tokens", async () => {
   expect(tokens(list)).toBeLessThanOrEqual(400);
 });
 
-test("the list and the writeAnygptInstructions stay within their tokens whatever servers are called", async () => {
+test("the list and the instructions stay within their tokens whatever servers are called", async () => {
   const id = fc.oneof(
     fc.string({ minLength: 1, maxLength: 80, unit: "binary" }),
     fc.stringMatching(/^[\w-]{1,60}$/),
@@ -63,7 +63,7 @@ test("the list and the writeAnygptInstructions stay within their tokens whatever
   );
 });
 
-test("writeAnygptInstructions take at most 200 tokens", async () => {
+test("instructions take at most 200 tokens", async () => {
   const gateway = await openCatalog(catalog);
   expect(tokens(writeAnygptInstructions(gateway))).toBeLessThanOrEqual(200);
 });

@@ -35,6 +35,8 @@ export type ParsedArgs<Args extends CommandArgs> = {
 export interface ConfigChoice {
   readonly config?: string | undefined;
   readonly preset?: string | undefined;
+  /** Whether the stages of calls, and the causes of failures, are printed to standard error. */
+  readonly trace?: boolean | undefined;
   /** Whether to search for a config file if none is named; true by default. */
   readonly look?: boolean;
 }
@@ -89,12 +91,17 @@ export interface CommandTable {
 export const configArgs: {
   readonly config: { readonly type: "string"; readonly description: string; readonly valueHint: string };
   readonly preset: { readonly type: "string"; readonly description: string; readonly valueHint: string };
+  readonly trace: { readonly type: "boolean"; readonly description: string };
 } = {
   config: { type: "string", description: "The config file to use", valueHint: "FILE" },
   preset: {
     type: "string",
     description: "The preset to use: anygpt, gateway, passthrough, or a path",
     valueHint: "NAME",
+  },
+  trace: {
+    type: "boolean",
+    description: "Print the stages of calls, and the causes of failures, to standard error",
   },
 };
 

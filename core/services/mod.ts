@@ -39,8 +39,6 @@ export {
 export { type Command, type CommandContext, type CommandTable, defineCommand } from "./command.ts";
 export type * from "./emitter.ts";
 export type * from "./http.ts";
-export type * from "./http.ts";
-export type * from "./http.ts";
 export type * from "./notices.ts";
 export type * from "./policy.ts";
 export { getPolicy, requestMeta } from "./policy.ts";

@@ -107,7 +107,7 @@ declare module "../tool.ts" {
   }
 }
 
-/** The maxRiskLevel of two levels. */
+/** Returns the higher of two risk levels. */
 export function maxRiskLevel(a: RiskLevel, b: RiskLevel): RiskLevel {
   return riskLevels.indexOf(a) >= riskLevels.indexOf(b) ? a : b;
 }

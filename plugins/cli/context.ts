@@ -45,7 +45,7 @@ export async function loadServeConfig(choice: ConfigChoice): Promise<LoadedConfi
   });
   // At debug level, calls and reports are printed with causes and stacks.
   const reporting =
-    process.env["LOG_LEVEL"] === "debug"
+    choice.trace || process.env["LOG_LEVEL"] === "debug"
       ? addPlugins(config, [(await import("../trace.ts")).trace()])
       : { ...config, onReport: printReport(failureCodes) };
   // Without a config, the servers of the clients are used.
@@ -53,17 +53,24 @@ export async function loadServeConfig(choice: ConfigChoice): Promise<LoadedConfi
   return { ...reporting, options: { ...config.options, sources: { clients: "all" } } };
 }
 
-/** Warnings about plugins: of a part that can never run, and of a hook that was left behind. */
-const pluginCodes: readonly string[] = [errorKinds.PLUGIN_INVALID.code, errorKinds.TIMEOUT.code];
+/** Reports about plugins: of a part that can never run, of a hook that was left behind, and of one that threw. */
+const pluginCodes: readonly string[] = [
+  errorKinds.PLUGIN_INVALID.code,
+  errorKinds.TIMEOUT.code,
+  errorKinds.INTERNAL.code,
+];
 
 /** Warnings of a gateway that serves: commands show the state of servers and rules themselves. */
 const failureCodes: readonly string[] = [...pluginCodes, "RULE_DOUBTFUL"];
 
 /** Prints reports of these codes, and with them each failure to connect to a server. */
 function printReport(codes: readonly string[]): (error: GatewayError) => void {
-  return ({ code, message, data }) => {
+  return ({ code, message, data, cause }) => {
     const isFailure = codes === failureCodes && data["event"] === "connection-failed";
-    if (isFailure || codes.includes(code)) process.stderr.write(`toolpipe: ${toTerminalLine(message)}\n`);
+    if (!isFailure && !codes.includes(code)) return;
+    const says =
+      code === errorKinds.INTERNAL.code && cause instanceof Error ? ` It says: ${cause.message}` : "";
+    process.stderr.write(`toolpipe: ${toTerminalLine(`${message}${says}`)}\n`);
   };
 }
 

@@ -13,7 +13,6 @@ import { runTarget, type Target } from "../../presets/anygpt/execute.ts";
 import { askForTool, showWaiting } from "../lib/servers.ts";
 import { colorMarks, toTerminalLine, toTerminalLines, usageError } from "../lib/terminal/output.ts";
 import { untilInterrupted } from "../lib/terminal/process.ts";
-import { trace as tracePlugin } from "../trace.ts";
 import { openGateway } from "./context.ts";
 import { formatResult } from "./format-result.ts";
 
@@ -33,7 +32,6 @@ export const command = defineCommand({
       type: "boolean",
       description: 'Print JSON; with --stream one object a line, of type "progress" and at last "result"',
     },
-    trace: { type: "boolean", description: "Print the stages of the call to standard error" },
     ...configArgs,
   },
   async run(given) {
@@ -41,24 +39,20 @@ export const command = defineCommand({
     const target = { server, tool, args: parseArguments(given.args) };
     const view = createExecutionView(target, given);
     return untilInterrupted((signal) =>
-      openGateway(
-        given,
-        async (gateway) => {
-          view.begin();
-          try {
-            // A server that is still starting has no call to cancel; closing the gateway ends it.
-            await Promise.race([askForTool(gateway, server, tool), signal.aborted || once(signal, "abort")]);
-            // Progress replaces the waiting line.
-            const done = given.stream ? () => {} : showWaiting(`Executing ${server}:${tool} …`);
-            return view.end(
-              await runTool(gateway, target, { signal, onProgress: view.progress }).finally(done),
-            );
-          } catch (thrown) {
-            return view.fail(GatewayError.from(thrown));
-          }
-        },
-        { with: given.trace ? [tracePlugin()] : [] },
-      ),
+      openGateway(given, async (gateway) => {
+        view.begin();
+        try {
+          // A server that is still starting has no call to cancel; closing the gateway ends it.
+          await Promise.race([askForTool(gateway, server, tool), signal.aborted || once(signal, "abort")]);
+          // Progress replaces the waiting line.
+          const done = given.stream ? () => {} : showWaiting(`Executing ${server}:${tool} …`);
+          return view.end(
+            await runTool(gateway, target, { signal, onProgress: view.progress }).finally(done),
+          );
+        } catch (thrown) {
+          return view.fail(GatewayError.from(thrown));
+        }
+      }),
     );
   },
 });

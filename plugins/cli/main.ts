@@ -221,6 +221,8 @@ function createCommandError(
   return usageError(`There is no command "${word}"${hint ? `; did you mean "${hint}"?` : "."}${note}`);
 }
 
+const MORE_COMMANDS = "\nPlugins that a config names can bring more commands.\n";
+
 async function renderHelp(program: Program, found: FoundCommand): Promise<string> {
   const { names, description, command, commands = {} } = found;
   // The usage shows only the descriptions of commands.
@@ -233,6 +235,8 @@ async function renderHelp(program: Program, found: FoundCommand): Promise<string
     ...(command ? { args: (command.args ?? {}) as ArgsDef } : { subCommands: Object.fromEntries(stubs) }),
   };
   const parent = names.length > 1 ? { meta: { name: names.slice(0, -1).join(" "), version } } : undefined;
-  const usage = await renderUsage(definition, parent);
+  // Help reads no config, so these commands have no names here.
+  const more = program.name === "toolpipe" && !parent && !command ? MORE_COMMANDS : "";
+  const usage = `${await renderUsage(definition, parent)}${more}`;
   return supportsColor(process.stdout) ? usage : stripVTControlCharacters(usage);
 }

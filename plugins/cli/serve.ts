@@ -57,7 +57,7 @@ export const command = defineCommand({
     const where = parseAddress({ http, host, "allow-host": hosts, "allow-origin": origins });
     const choose = http === undefined ? chooseConfig : async (args: ConfigChoice) => ({ args });
     const chosen: Choice = await choose(given);
-    /** What agents are told while a config waits for approval. */
+    /** Note for agents while a config waits for approval. */
     let notice: string | undefined;
     const load = async (args: ConfigChoice): Promise<LoadedConfig> => {
       const loaded = await loadServeConfig(args);

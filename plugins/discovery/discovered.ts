@@ -56,7 +56,7 @@ export function toOutcome(parts: Omit<DiscoveryOutcome, typeof Symbol.iterator>)
   }) as DiscoveryOutcome;
 }
 
-/** What became of tools that were to be registered: `pending` if they wait for approval. */
+/** Outcome of a registration: `pending` if the tools wait for approval. */
 export type Registration = "registered" | "pending" | "skipped";
 
 /** A tool as a capability that can be registered and exported. */

@@ -8,6 +8,7 @@ import {
   type Reader,
   type Source,
 } from "../../core/services/sources.ts";
+import { checkDriverFields } from "../lib/driver-choice.ts";
 import { resolvePath } from "../lib/server-entry/machine.ts";
 import { parseServerJson } from "../lib/server-entry/server-json.ts";
 import { clients } from "./clients.ts";
@@ -68,6 +69,7 @@ export interface FileOption {
 
 /** Creates a source of the file that the config names. */
 export function fileSource({ type, path }: FileOption, own?: Source): Source {
+  if (own) checkDriverFields("source", type, own, sourceFields);
   const source = own ?? [...clients, ...formats].find((candidate) => candidate.name === type);
   if (!source) throw new GatewayError("CONFIG_INVALID", `There is no source "${type}".`);
   if (path === undefined) {
@@ -84,6 +86,9 @@ export function fileSource({ type, path }: FileOption, own?: Source): Source {
     },
   };
 }
+
+/** Fields that a source of a user's module must have. */
+const sourceFields = { name: "string", locations: "function", read: "function" } as const;
 
 /** Creates the source of the servers in the config itself. */
 export function inlineSource(servers: unknown, mcpServers: unknown, file?: string): Source {

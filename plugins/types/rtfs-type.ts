@@ -179,7 +179,7 @@ function joinUnion(types: readonly RtfsType[]): RtfsType {
   return members.length > 1 ? { kind: "union", members } : (members[0] ?? word("never"));
 }
 
-/** Joins types that all hold: maps are mergeMaps to one, and `:any` is left out. */
+/** Joins types that all hold: maps are merged to one, and `:any` is left out. */
 function intersect(types: readonly RtfsType[]): RtfsType {
   if (types.length === 1) return types[0] as RtfsType;
   const flat = types.flatMap((type) => (type.kind === "and" ? type.members : [type]));

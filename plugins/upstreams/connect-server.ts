@@ -1,6 +1,7 @@
 import { type Gateway, GatewayError, type JsonObject } from "../../core/mod.ts";
 import type { ServerOpenOptions, Upstream, UpstreamEvents } from "../../core/services/servers.ts";
 import type { Connection, HttpConnection, ServerConfig } from "../../core/services/sources.ts";
+import { checkDriverFields } from "../lib/driver-choice.ts";
 import {
   createRedactor,
   findConnectionSecrets,
@@ -43,6 +44,7 @@ export async function connectServer(
       { data: { server: config.name } },
     );
   }
+  if (own !== undefined) checkDriverFields("upstream", own, driver, { connect: "function" });
   const machine = env === "none" ? { ...thisMachine(), env: {} } : thisMachine();
   const expanded = await expandConnection(replaceHeaders(config, headers), machine);
   const connection = addHeaders(expanded, headers);

@@ -29,7 +29,7 @@ const OPTIONAL = [1, 45, 80, 140, 240];
 const TYPES = [160, 90, 60];
 const SHORTEST_TYPE = 60;
 const WHOLE_TYPE = 4_000;
-/** Error of the estimate: an example that nobody asked for must not cost more than the details may. */
+/** Error of the estimate: an example that was not asked for must not cost more than the details may. */
 const SPARE_TOKENS = 8;
 /** Room for descriptions, as a share of names and types, where these alone exceed the limit. */
 const DESCRIPTION_SHARE = 0.4;

@@ -39,7 +39,7 @@ export interface CompatConfig {
 /** Outcome of a check of a config. */
 export interface ValidationResult {
   valid: boolean;
-  /** What is wrong, a sentence each. */
+  /** Faults, a sentence each. */
   errors: string[];
 }
 

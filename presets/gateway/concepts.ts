@@ -27,7 +27,7 @@ const idempotencyErrors = [
   },
   {
     code: "OUTCOME_UNKNOWN",
-    meaning: "A call with this key was sent, and nobody knows whether it was done.",
+    meaning: "A call with this key was sent, and it is unknown whether it was done.",
     fix: "Look at the service itself before anything is repeated with a new key.",
   },
 ];

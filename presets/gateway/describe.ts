@@ -9,7 +9,7 @@ const INSTRUCTION_TOKENS = 100;
 
 /** Lists the tools for an agent: the five, named as its client can call them, or every operation. */
 export function describeGatewayTools(gateway: Gateway): readonly Tool[] {
-  // `expose` has no effect: lazy mode promises five tools, whoever the client is.
+  // `expose` has no effect: lazy mode promises five tools to every client.
   return getSettings(gateway).mode === "full" ? describeOperations(gateway) : describeMetaTools(gateway);
 }
 

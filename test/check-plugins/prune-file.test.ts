@@ -66,6 +66,11 @@ describe("a file that imports a plugin which is gone", () => {
       "function f() { const x = gone(); return h({ a, x }); } b();",
       "b();",
     ],
+    [
+      "a class whose constructor needs it",
+      "class A { x; constructor() { this.x = gone(); } } class B { f() { gone(); a(); } }",
+      "class B { f() { a(); } }",
+    ],
     ["what a definition needs", "const command = defineCommand({ args, run: () => gone() }); b();", "b();"],
     [
       "an interface that needs it",

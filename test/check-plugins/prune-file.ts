@@ -108,6 +108,8 @@ export function pruneFile(
         // Without its last return, or a member of what it returns, a function does not answer as it should.
         return isLast(part, list) && returnsValue(part) ? true : isMember(part, list, returned(path, around));
       }
+      // A class that cannot be set up goes as a whole.
+      if (around.type === "MethodDefinition") return around["kind"] === "constructor";
       if (/^TS(Interface|TypeAlias)Declaration$/.test(around.type))
         return part.type === "TSPropertySignature" && part["optional"] !== true;
       return around.type === "CallExpression" && isMember(part, list, definition(around));

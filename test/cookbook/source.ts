@@ -1,5 +1,5 @@
 /**
- * A source: reads the servers that a team lists in `team-servers.json` of a projectFile, as names with command lines.
+ * A source: reads the servers that a team lists in `team-servers.json` of a project, as names with command lines.
  *
  * { "sources": [{ "type": "./source.ts" }] }
  *
@@ -10,7 +10,7 @@ import { projectFile, type Source } from "toolpipe/services";
 
 export const source: Source = {
   name: "team",
-  // The file belongs to a projectFile, so that a user approves its servers before they start.
+  // The file belongs to a project, so that a user approves its servers before they start.
   locations: (machine) => [projectFile(machine, "team-servers.json")],
   read({ team = {} }) {
     if (typeof team !== "object" || team === null)

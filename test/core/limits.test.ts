@@ -4,8 +4,9 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { type Call, createGateway, type GatewayError, localTools, textResult } from "../../core/mod.ts";
+import { type Call, createGateway, GatewayError, localTools, textResult } from "../../core/mod.ts";
 import { hang, listed, plugin } from "../support/hooks.ts";
+import { until } from "../support/until.ts";
 
 const answer = plugin("answer", {
   execute(call) {
@@ -53,6 +54,21 @@ describe("a hook that hangs", () => {
     const gateway = await createGateway({ limits, plugins: [listed, slow, answer] });
     await gateway.run({ tool: "s:t" });
     expect(signal?.reason).toMatchObject({ code: "TIMEOUT" });
+  });
+
+  test("in error is left behind, and reported to the program alone", async () => {
+    const reports: GatewayError[] = [];
+    const gateway = await createGateway({
+      limits,
+      onReport: (error) => void reports.push(error),
+      plugins: [plugin("slow", { error: hang })],
+    });
+    gateway.report(new GatewayError("INTERNAL", "Something."));
+    await until(() => reports.length > 1);
+    expect(reports.map(({ code, data }) => [code, data["plugin"]])).toEqual([
+      ["INTERNAL", undefined],
+      ["TIMEOUT", "slow"],
+    ]);
   });
 
   test("in execute ends the call, where no plugin limits it", async () => {

@@ -61,6 +61,37 @@ describe("a plugin that throws", () => {
   );
 });
 
+test.each(["audit", "catalog:change", "close"])(
+  "a plugin that throws in %s is printed, and the command goes on",
+  async (hook) => {
+    await placePlugin(throwing(hook));
+    const { code, stderr } = await runMain(add);
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr: `toolpipe: The plugin "own" failed in its "${hook}" hook. It says: broken here\n`,
+    });
+  },
+);
+
+test("every command that reads a config takes --trace", async () => {
+  await placePlugin(throwing("ready"));
+  const { stderr } = await runMain(["list", "--trace"]);
+  expect(stderr).toMatch(/caused by Error: broken here\n\s+at .*own\.ts/);
+});
+
+test.each([
+  ["source", { sources: [{ type: "./mine.ts" }] }, "name"],
+  ["upstream", { mcpServers: { s: { driver: "./mine.ts" } } }, "connect"],
+])("a %s of the wrong shape is refused with the field that is missing", async (kind, config, field) => {
+  await place({
+    project: { "mine.ts": "export const mine = { nope: 1 };", "toolpipe.config.json": config },
+  });
+  const { stdout, stderr } = await runMain(["list", "--status"]);
+  expect(stdout + stderr).toMatch(
+    new RegExp(`${kind}: expected the ${kind} of "\\S*mine.ts" to be an object with the \\w+ "${field}"`),
+  );
+});
+
 test("a hook that is left behind is printed with the name of its plugin", async () => {
   await placePlugin(
     `export const own = definePlugin({ name: "own", setup: () => ({ "catalog:change": () => new Promise(() => {}) }) });`,
