@@ -39,8 +39,6 @@ export function removePlugin(root: string, name: string): string[] {
     if (isOwn.test(file) && !isLib.test(file)) drop(file);
   for (const folder of ["plugins", "test/plugins"])
     rmSync(join(root, folder, name), { recursive: true, force: true });
-  for (const manifest of ["package.json", "deno.json"]) pruneManifest(join(root, manifest), name);
-
   const roots = ROOTS.flatMap((folder) => listFiles(root, folder));
   const tests = listFiles(root, "test");
   const dropped: string[] = [];
@@ -64,6 +62,7 @@ export function removePlugin(root: string, name: string): string[] {
       drop(file);
     }
   }
+  for (const manifest of ["package.json", "deno.json"]) pruneManifest(join(root, manifest), goneFiles);
   return dropped;
 
   function drop(file: string): void {
@@ -91,12 +90,14 @@ export function removePlugin(root: string, name: string): string[] {
   }
 }
 
-/** Removes the entries of a manifest that point into the plugin. */
-function pruneManifest(file: string, name: string): void {
+/** Removes the entries of a manifest that point to files which are gone. */
+function pruneManifest(file: string, goneFiles: ReadonlySet<string>): void {
   if (!existsSync(file)) return;
   const manifest = JSON.parse(readFileSync(file, "utf8")) as { exports: Record<string, unknown> };
-  const path = new RegExp(`/plugins/${name}(/|\\.(ts|js|d\\.ts)")`);
-  for (const [key, target] of Object.entries(manifest.exports))
-    if (path.test(JSON.stringify(target))) delete manifest.exports[key];
+  const toSource = (path: string): string => path.replace(/^\.\/(dist\/)?/, "").replace(/\.js$/, ".ts");
+  for (const [key, target] of Object.entries(manifest.exports)) {
+    const path = typeof target === "string" ? target : (target as { default: string }).default;
+    if (goneFiles.has(toSource(path))) delete manifest.exports[key];
+  }
   writeFileSync(file, `${JSON.stringify(manifest, undefined, 2)}\n`);
 }

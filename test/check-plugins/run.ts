@@ -130,7 +130,8 @@ async function check(plugin: string, folder: string): Promise<Verdict> {
   if (!values.tests || errors.length > 0) return { plugin, errors, dropped };
   // Tests start the build as another user too, and generated pages are generated anew where a plugin is deleted.
   chmodSync(folder, 0o755);
-  await run("npm", ["run", "build"], { cwd: folder, maxBuffer: 1e8 });
+  const failure = await build(folder);
+  if (failure !== undefined) return { plugin, errors: [failure], dropped };
   await failedTests(folder, ["test/core/config-schema.test.ts"], "--update");
   return {
     plugin,
@@ -141,10 +142,18 @@ async function check(plugin: string, folder: string): Promise<Verdict> {
   };
 }
 
+/** Builds a copy. Returns the first line that says why it cannot be built. */
+async function build(folder: string): Promise<string | undefined> {
+  return await run("npm", ["run", "build"], { cwd: folder, maxBuffer: 1e8 }).then(
+    () => undefined,
+    ({ stdout = "", stderr = "" }: { stdout?: string; stderr?: string }) =>
+      `${stdout}\n${stderr}`.split("\n").find((line) => /error|cannot/i.test(line)) ?? "The build fails.",
+  );
+}
+
 async function typeErrors(folder: string): Promise<string[]> {
   const compiler = join(root, "node_modules", "typescript", "bin", "tsc");
-  const options =
-    "--incremental --singleThreaded --pretty false";
+  const options = "--incremental --singleThreaded --pretty false";
   return await run(process.execPath, [compiler, ...options.split(" ")], { cwd: folder, maxBuffer: 1e8 }).then(
     () => [],
     (failure: { stdout?: string }) =>
