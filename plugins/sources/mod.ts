@@ -26,13 +26,11 @@ export { collect } from "./collect.ts";
 export { type FileOption, fileSource, inlineSource } from "./custom.ts";
 
 const fileTypes = [...clientNames, ...formats.map((format) => format.name)];
+const typeNames = 'the name of a client, "custom", "server-json", or the path of a source';
 const fileOption = v.pipe(
   v.strictObject({
     type: v.pipe(
-      v.union(
-        [v.picklist(fileTypes), v.pipe(v.string(), v.regex(/[./]/))],
-        'the name of a client, "custom", "server-json", or the path of a source',
-      ),
+      v.union([v.picklist(fileTypes), v.pipe(v.string(), v.regex(/[./]/, typeNames))], typeNames),
       v.description(
         "Format of the file: a client by name, `custom`, `server-json`, or the module path of a source.",
       ),

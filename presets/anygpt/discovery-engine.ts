@@ -134,7 +134,8 @@ export function toGatewayConfig(
 
 /** Checks a discovery config, and adds its defaults. Plugins check sources, servers and rules. */
 export function parseDiscoveryConfig(given: unknown): Required<DiscoveryConfig> {
-  const parsed = v.safeParse(configSchema, given);
+  // A list would pass for an object without fields.
+  const parsed = v.safeParse(configSchema, Array.isArray(given) ? null : given);
   if (parsed.success) return parsed.output as Required<DiscoveryConfig>;
   const [issue] = parsed.issues;
   const path = v.getDotPath(issue) ?? "the config";

@@ -9,12 +9,15 @@ const SERVERS = "servers";
 export class CachingLayer {
   readonly #entries = new LRUCache<string, object>({ max: MAX_ENTRIES, ttlResolution: 0 });
   readonly #isEnabled: boolean;
+  readonly #ttl: number;
 
-  constructor({ enabled }: CacheConfig = { enabled: true, ttl: 3600 }) {
+  /** Takes the seconds for which lists are cached that are given none: an hour by default. */
+  constructor({ enabled, ttl }: CacheConfig = { enabled: true, ttl: 3600 }) {
     this.#isEnabled = enabled;
+    this.#ttl = ttl;
   }
 
-  cacheServerList(servers: CompatServerMetadata[], ttl: number): void {
+  cacheServerList(servers: CompatServerMetadata[], ttl: number = this.#ttl): void {
     this.#set(SERVERS, servers, ttl);
   }
 
@@ -22,7 +25,7 @@ export class CachingLayer {
     return this.#get(SERVERS);
   }
 
-  cacheToolSummaries(server: string, tools: CompatToolMetadata[], ttl: number): void {
+  cacheToolSummaries(server: string, tools: CompatToolMetadata[], ttl: number = this.#ttl): void {
     this.#set(toKey("tools", server), tools, ttl);
   }
 

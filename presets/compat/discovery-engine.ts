@@ -1,7 +1,10 @@
 import type { Gateway } from "../../core/mod.ts";
 import type { Connection } from "../../core/services/sources.ts";
+import { cache as cachePlugin } from "../../plugins/cache/mod.ts";
 import type { ServerMetadata } from "../../plugins/lib/servers.ts";
+import { rules as rulesPlugin } from "../../plugins/rules/mod.ts";
 import { type StdioStreams, serveStdio } from "../../plugins/serve/mod.ts";
+import { type SourcesOptions, sources as sourcesPlugin } from "../../plugins/sources/mod.ts";
 import { parseDiscoveryConfig, toGatewayConfig } from "../anygpt/discovery-engine.ts";
 import {
   createDiscoveryEngine,
@@ -20,6 +23,7 @@ import type {
   CompatSearchResult,
   CompatServerMetadata,
   CompatToolMetadata,
+  CompatToolRule,
   MCPServerConfig,
 } from "./types.ts";
 
@@ -30,11 +34,21 @@ interface Opened {
   close(): Promise<void>;
 }
 
+/** Rules with the way conflicts are settled, which the config of the gateway may have in place of a list. */
+interface RuleList {
+  readonly rules?: readonly CompatToolRule[];
+}
+
 /** Checks a config. Throws a `ConfigurationError` that says what is wrong. */
 export function checkDiscoveryConfig(config: CompatConfig): Required<CompatConfig> {
   try {
     const checked = parseDiscoveryConfig(config) as unknown as Required<CompatConfig>;
-    if (Array.isArray(checked.toolRules)) compileToolRules(checked.toolRules);
+    const { cache, sources, servers, toolRules } = checked;
+    // Plugins check their options when they are created.
+    cachePlugin({ ...cache });
+    sourcesPlugin({ sources, servers } as SourcesOptions);
+    rulesPlugin({ toolRules });
+    compileToolRules(Array.isArray(toolRules) ? toolRules : ((toolRules as RuleList).rules ?? []));
     return checked;
   } catch (thrown) {
     throw toDiscoveryError(thrown);
@@ -152,7 +166,7 @@ export class CompatEngine {
     return this.#opening;
   }
 
-  /** Adds disabled tools, which the search does not have, after the others. */
+  /** Adds disabled tools, which the search does not have, by their relevance. */
   async #addDisabled(
     engine: Engine,
     found: CompatSearchResult[],
@@ -164,7 +178,7 @@ export class CompatEngine {
     const searcher = new SearchEngine();
     searcher.index(lists.flat().filter(({ enabled }) => !enabled));
     const disabled = searcher.search(query, { server, limit, includeDisabled: true });
-    return [...found, ...disabled].slice(0, limit || 10);
+    return [...found, ...disabled].sort((a, b) => b.relevance - a.relevance).slice(0, limit || 10);
   }
 }
 

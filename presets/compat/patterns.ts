@@ -1,11 +1,13 @@
 import * as re2js from "re2js";
-import { compileRulesWith, type RuleSet } from "../../plugins/rules/mod.ts";
+import { compileRulesWith, type RuleSet, rules as rulesPlugin } from "../../plugins/rules/mod.ts";
 import { toDiscoveryError } from "./errors.ts";
 import type { CompatToolMetadata, CompatToolRule } from "./types.ts";
 
-/** Compiles rules. Throws a `ConfigurationError` that names a pattern that cannot be used. */
+/** Compiles rules. Throws a `ConfigurationError` that names the rule, and what of it cannot be used. */
 export function compileToolRules(rules: readonly CompatToolRule[]): RuleSet {
   try {
+    // A plugin checks its options when it is created.
+    rulesPlugin({ toolRules: [...rules] });
     return compileRulesWith(rules, re2js);
   } catch (thrown) {
     throw toDiscoveryError(thrown);

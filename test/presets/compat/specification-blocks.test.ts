@@ -1,12 +1,11 @@
-import { execFile } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import fc from "fast-check";
 import { createJiti } from "jiti";
 import * as compat from "toolpipe/anygpt";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { compileProgram } from "../../support/compile-program.ts";
 import { place } from "../../support/place.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { github, issue } from "./_github.ts";
@@ -16,37 +15,6 @@ const root = fileURLToPath(new URL("../../../", import.meta.url));
 const engineBlocks = readBlocks("000") ?? [];
 const serverBlocks = readBlocks("003") ?? [];
 const blocks = [...engineBlocks, ...serverBlocks];
-
-/** Compiles a program against the sources; returns what the compiler says. */
-async function compile(text: string): Promise<string> {
-  const folder = await temporaryFolder();
-  const file = join(folder, "program.mts");
-  await writeFile(file, text);
-  const config = {
-    extends: join(root, "tsconfig.json"),
-    compilerOptions: {
-      // The specifications are looser than this project.
-      exactOptionalPropertyTypes: false,
-      noUnusedLocals: false,
-      noUnusedParameters: false,
-      rootDir: "/",
-      typeRoots: [join(root, "node_modules/@types")],
-      paths: { "toolpipe/anygpt": [join(root, "presets/compat/mod.ts")] },
-    },
-    include: [file],
-  };
-  await writeFile(join(folder, "tsconfig.json"), JSON.stringify(config));
-  // The compiler is a program of its own: its API is not that of older versions.
-  const run = promisify(execFile)(process.execPath, [
-    join(root, "node_modules/typescript/bin/tsc"),
-    "-p",
-    folder,
-  ]);
-  return run.then(
-    ({ stdout }) => stdout,
-    (failed: { stdout: string }) => failed.stdout,
-  );
-}
 
 /** Imports a program that is written in TypeScript. */
 async function load<T>(text: string): Promise<T> {
@@ -88,7 +56,7 @@ ${block.replace("const DEFAULT_CONFIG", "export const DEFAULT_CONFIG")}
 export const read = (outcome: ours.ExecutionResult): number => outcome.result.issue_number;
 `;
     expect(declared.length).toBeGreaterThan(20);
-    expect(await compile(text)).toBe("");
+    expect(await compileProgram(await temporaryFolder(), text)).toBe("");
   });
 
   test("the default config is theirs", async () => {
@@ -167,7 +135,7 @@ export default (engine: import("toolpipe/anygpt").DiscoveryEngine) => {
 ${handlers.map(([, text]) => text).join("\n")}
 return { ${handlers.map(([name]) => name).join(", ")} };
 };`;
-    expect(await compile(program)).toBe("");
+    expect(await compileProgram(await temporaryFolder(), program)).toBe("");
     type Handler = (args?: object) => Promise<{ content: { text: string }[] }>;
     const { default: create } = await load<{ default: (given: object) => Record<string, Handler> }>(program);
     const run = create(engine);

@@ -1,0 +1,81 @@
+import { join } from "node:path";
+import {
+  ConfigurationLoader,
+  type DiscoveryConfig,
+  DiscoveryEngine,
+  type ToolMetadata,
+} from "toolpipe/anygpt";
+import { afterAll } from "vitest";
+import { writeFiles } from "../../support/temporary-folder.ts";
+import { folderForAll } from "../shared.ts";
+import { toEntries } from "../stage.ts";
+import { startCompiler } from "./types.ts";
+
+/** The config of the world: four servers, one of which cannot start, and two rules. */
+export const config: DiscoveryConfig = {
+  enabled: true,
+  cache: { enabled: true, ttl: 3600 },
+  sources: [],
+  servers: toEntries(),
+  toolRules: [
+    { pattern: ["*issue*"], tags: ["github", "issues"] },
+    { pattern: ["*delete*"], enabled: false, tags: ["dangerous"] },
+  ],
+};
+
+/** What the rows share: folders, and the engine of a config that was loaded from a file. */
+export const world = {} as { engine: DiscoveryEngine; home: string; project: string; state: string };
+
+const closing: (() => Promise<unknown>)[] = [];
+
+/** Opens the world in a home and a project of its own. Called in `beforeAll`. */
+export async function openWorld(): Promise<void> {
+  const root = await folderForAll({
+    "home/keep": "",
+    "project/anygpt.config.ts": `import { config } from "@anygpt/config";
+export default config({ discovery: ${JSON.stringify(config)} });`,
+  });
+  const [cwd, before] = [process.cwd(), { ...process.env }];
+  afterAll(async () => {
+    await Promise.all(closing.map((close) => close()));
+    process.chdir(cwd);
+    Object.assign(process.env, before);
+  });
+  Object.assign(world, {
+    home: join(root, "home"),
+    project: join(root, "project"),
+    state: join(root, "state"),
+  });
+  Object.assign(process.env, { HOME: world.home, USERPROFILE: world.home, TOOLPIPE_HOME: world.state });
+  process.chdir(world.project);
+  await startCompiler();
+  world.engine = openEngine(await new ConfigurationLoader().load());
+}
+
+/** Creates an engine that is closed with the world. */
+export function openEngine(given: DiscoveryConfig): DiscoveryEngine {
+  const engine = new DiscoveryEngine(given);
+  return closeLater(engine, () => engine.close());
+}
+
+/** Has something closed with the world. */
+export function closeLater<T>(opened: T, close: () => Promise<unknown>): T {
+  closing.push(close);
+  return opened;
+}
+
+/** Writes a file of the project, and returns its path. */
+export async function writeProject(name: string, text: string): Promise<string> {
+  await writeFiles(world.project, { [name]: text });
+  return join(world.project, name);
+}
+
+/** A tool as the manager, the search and the rules take it. */
+export function tool(name: string, more: Partial<ToolMetadata> = {}): ToolMetadata {
+  return { server: "github", name, summary: "", enabled: true, tags: [], ...more };
+}
+
+/** Names of tools. */
+export function toNames(tools: readonly { readonly name: string }[]): string[] {
+  return tools.map(({ name }) => name);
+}
