@@ -27,7 +27,7 @@ export interface BuiltinOptions {
      */
     readonly listTokens?: number | undefined;
     /**
-     * Milliseconds that a search waits for servers that are asked for their tools for the first time.
+     * Milliseconds that a search waits for servers that are asked for their tools for the first time, and a list of tools for a server whose cached listing is too old.
      * @default 3000
      */
     readonly waitMs?: number | undefined;

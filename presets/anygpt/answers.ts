@@ -27,7 +27,7 @@ const options = v.strictObject({
   ),
   waitMs: option(
     v.pipe(v.number(), v.minValue(0, "a number of milliseconds, 0 or more")),
-    "Milliseconds that a search waits for servers that are asked for their tools for the first time.",
+    "Milliseconds that a search waits for servers that are asked for their tools for the first time, and a list of tools for a server whose cached listing is too old.",
     3000,
   ),
   pinned: option(

@@ -7,7 +7,7 @@ import {
   type ServerMetadata,
 } from "../../plugins/lib/servers.ts";
 import { summarize } from "../../plugins/lib/text/shorten.ts";
-import { ensureListed, getSearch, waitForFirstListing } from "../shared/meta-tools.ts";
+import { ensureListed, getSearch, refreshStale, waitForFirstListing } from "../shared/meta-tools.ts";
 import { getAnswersSettings } from "./answers.ts";
 import { createExamples, describeParameters, type ToolExample, type ToolParameter } from "./details.ts";
 import type { ExecutionResult } from "./envelope.ts";
@@ -115,6 +115,7 @@ export function createEngine(gateway: Gateway): Engine {
     },
     async listTools(server, includeDisabled = false) {
       await ensureListed(gateway, server);
+      await refreshStale(gateway, server, waitMs);
       return listServerTools(gateway, server).flatMap(({ name, description, enabled, tags }) =>
         enabled || includeDisabled ? [{ server, name, summary: summarize(description), enabled, tags }] : [],
       );

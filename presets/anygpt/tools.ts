@@ -19,6 +19,7 @@ import {
   ensureListed,
   getSearch,
   listPendingServers,
+  refreshStale,
   toJsonResult,
   waitForFirstListing,
 } from "../shared/meta-tools.ts";
@@ -115,6 +116,7 @@ const listTools: MetaTool = {
     const server = String(args["server"]);
     checkServer(gateway, server);
     await ensureListed(gateway, server);
+    await refreshStale(gateway, server, getAnswersSettings(gateway).waitMs);
     const trouble = findServerError(gateway, server);
     if (trouble) throw trouble;
     const all = listServerTools(gateway, server);

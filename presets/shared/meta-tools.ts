@@ -9,7 +9,7 @@ import {
 } from "../../core/mod.ts";
 import type { Search } from "../../core/services/search.ts";
 import { waitAtMost } from "../../plugins/lib/backoff.ts";
-import { isUsable } from "../../plugins/lib/servers.ts";
+import { isStale, isUsable } from "../../plugins/lib/servers.ts";
 
 /** Returns a value as compact JSON: indentation would cost an agent tokens. */
 export function toJsonResult(value: unknown): ToolResult {
@@ -83,4 +83,12 @@ export async function ensureListed(gateway: Gateway, server: string): Promise<vo
   if (!status) return;
   if (status.listedAt !== undefined) await servers?.settled(server);
   else if (status.status !== "needs-approval" && !status.config.disabled) await servers?.refresh(server);
+}
+
+/** Lists a server again whose listing is older than the cache keeps it. One that does not answer in time stays as it was. */
+export async function refreshStale(gateway: Gateway, server: string, waitMs: number): Promise<void> {
+  const { servers } = gateway.services;
+  const status = servers?.status(server);
+  if (status && isUsable(status) && isStale(gateway, status))
+    await waitAtMost(servers?.refresh(server), waitMs);
 }

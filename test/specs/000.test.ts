@@ -1,4 +1,5 @@
 import { beforeAll, vi } from "vitest";
+import { cacheRows } from "./000/cache.ts";
 import { configurationRows } from "./000/configuration.ts";
 import { metadataRows } from "./000/metadata.ts";
 import { patternRows } from "./000/patterns.ts";
@@ -16,5 +17,6 @@ configurationRows(spec);
 patternRows(spec);
 metadataRows(spec);
 searchRows(spec);
+cacheRows(spec);
 
 spec.done({ isComplete: false });

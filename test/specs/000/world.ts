@@ -1,13 +1,15 @@
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import {
   ConfigurationLoader,
   type DiscoveryConfig,
   DiscoveryEngine,
+  type ServerEntry,
   type ToolMetadata,
 } from "toolpipe/anygpt";
 import { afterAll } from "vitest";
 import { writeFiles } from "../../support/temporary-folder.ts";
-import { folderForAll } from "../shared.ts";
+import { fixtureServer, folderForAll } from "../shared.ts";
 import { toEntries } from "../stage.ts";
 import { startCompiler } from "./types.ts";
 
@@ -68,6 +70,27 @@ export function closeLater<T>(opened: T, close: () => Promise<unknown>): T {
 export async function writeProject(name: string, text: string): Promise<string> {
   await writeFiles(world.project, { [name]: text });
   return join(world.project, name);
+}
+
+/** A server whose tools are in a file, which it reads with every listing. */
+export async function changingServer(name: string): Promise<{
+  readonly entry: ServerEntry;
+  /** Counts the listings so far. */
+  count(): Promise<number>;
+  change(...tools: string[]): Promise<void>;
+}> {
+  const listing = join(world.project, `${name}.json`);
+  const change = (...tools: string[]): Promise<void> =>
+    writeFiles(world.project, {
+      [`${name}.json`]: JSON.stringify(tools.map((each) => ({ name: each, description: `Does ${each}` }))),
+    });
+  await change("first");
+  const { command, args } = fixtureServer("told-mcp.mjs", JSON.stringify({ listing }));
+  return {
+    entry: { name, connection: { type: "stdio", command, args } },
+    count: async () => (await readFile(`${listing}.asked`, "utf8").catch(() => "")).split("\n").length - 1,
+    change,
+  };
 }
 
 /** A tool as the manager, the search and the rules take it. */
