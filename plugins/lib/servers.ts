@@ -180,15 +180,10 @@ export function askableServers(gateway: Gateway, server?: string): readonly Serv
 
 /** Lists the servers that were never listed, or whose listing is older than the cache keeps it: all, or the named one. */
 export function unknownServers(gateway: Gateway, server?: string): readonly ServerStatus[] {
+  const ttlMs = gateway.services.cache?.ttlMs ?? Number.POSITIVE_INFINITY;
   return askableServers(gateway, server).filter(
-    (status) => status.listedAt === undefined || isStale(gateway, status),
+    ({ listedAt }) => listedAt === undefined || Math.abs(Date.now() - listedAt) > ttlMs,
   );
-}
-
-/** Whether the listing of a server is older than the cache keeps it. */
-export function isStale({ services }: Gateway, { listedAt }: ServerStatus): boolean {
-  if (listedAt === undefined || !services.cache) return false;
-  return Math.abs(Date.now() - listedAt) > services.cache.ttlMs;
 }
 
 /** Lists the servers that were listed once and could not be connected when they were last tried. */

@@ -25,7 +25,10 @@ export interface DiscoveryConfig {
 export interface DiscoveryEngine extends Engine {
   /** The current gateway; a reload replaces it. */
   readonly gateway: Gateway;
-  /** Opens a gateway from the config anew. If that fails it rejects and the old one stays. Pending calls finish. */
+  /**
+   * Opens a gateway from the config anew, and asks every server for its tools again. If that fails it rejects and the old
+   * one stays. Pending calls finish.
+   */
   reload(): Promise<void>;
   /** Returns the config in use, with its defaults. */
   getConfig(): Required<DiscoveryConfig>;
@@ -72,7 +75,8 @@ export async function createDiscoveryEngine(
   let isClosed = false;
   let lastReload: Promise<unknown> = Promise.resolve();
   const closing = new Set<Promise<void>>();
-  const engine = (): Engine => createEngine(current.gateway);
+  let listedAfter = 0;
+  const engine = (): Engine => createEngine(current.gateway, { listedAfter });
 
   async function open(): Promise<Opened> {
     const config = parseDiscoveryConfig(typeof given === "function" ? await given() : given);
@@ -90,6 +94,8 @@ export async function createDiscoveryEngine(
     if (isClosed || !next) throw new GatewayError("CLOSED", "The engine is closed and cannot be reloaded.");
     retire(current);
     current = next;
+    listedAfter = Date.now();
+    refreshAll(next.gateway);
   }
 
   return {
@@ -116,6 +122,11 @@ export async function createDiscoveryEngine(
       await Promise.all(closing);
     },
   };
+}
+
+/** Asks every server for its tools again, in the background: until then those of its cached listing are there. */
+export function refreshAll({ services }: Gateway): void {
+  services.servers?.refresh().catch(() => {});
 }
 
 /** Creates the config of the gateway of a discovery config. */

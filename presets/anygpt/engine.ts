@@ -7,7 +7,13 @@ import {
   type ServerMetadata,
 } from "../../plugins/lib/servers.ts";
 import { summarize } from "../../plugins/lib/text/shorten.ts";
-import { ensureListed, getSearch, refreshStale, waitForFirstListing } from "../shared/meta-tools.ts";
+import {
+  ensureListed,
+  getExpiry,
+  getSearch,
+  refreshOlder,
+  waitForFirstListing,
+} from "../shared/meta-tools.ts";
 import { getAnswersSettings } from "./answers.ts";
 import { createExamples, describeParameters, type ToolExample, type ToolParameter } from "./details.ts";
 import type { ExecutionResult } from "./envelope.ts";
@@ -89,8 +95,14 @@ export function toSearchResult({ tool, relevance }: Hit): SearchResult {
   };
 }
 
-/** Creates the engine of the AnyGPT specification over a gateway. */
-export function createEngine(gateway: Gateway): Engine {
+/**
+ * Creates the engine of the AnyGPT specification over a gateway. Tools of a server that was last listed before the time
+ * `listedAfter` are asked for again.
+ */
+export function createEngine(
+  gateway: Gateway,
+  { listedAfter = 0 }: { readonly listedAfter?: number } = {},
+): Engine {
   const { waitMs } = getAnswersSettings(gateway);
 
   const executeTool: Engine["executeTool"] = async (server, tool, args, options = {}) => {
@@ -115,12 +127,13 @@ export function createEngine(gateway: Gateway): Engine {
     },
     async listTools(server, includeDisabled = false) {
       await ensureListed(gateway, server);
-      await refreshStale(gateway, server, waitMs);
+      await refreshOlder(gateway, server, Math.max(listedAfter, getExpiry(gateway)), waitMs);
       return listServerTools(gateway, server).flatMap(({ name, description, enabled, tags }) =>
         enabled || includeDisabled ? [{ server, name, summary: summarize(description), enabled, tags }] : [],
       );
     },
     async getToolDetails(server, name, { examples = false } = {}) {
+      await refreshOlder(gateway, server, listedAfter, waitMs);
       if (!findTool(gateway, server, name)) await ensureListed(gateway, server);
       const tool = findTool(gateway, server, name);
       if (!tool) return null;

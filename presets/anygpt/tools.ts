@@ -17,9 +17,10 @@ import { shorten } from "../../plugins/lib/text/shorten.ts";
 import { estimateTokens } from "../../plugins/lib/tokens.ts";
 import {
   ensureListed,
+  getExpiry,
   getSearch,
   listPendingServers,
-  refreshStale,
+  refreshOlder,
   toJsonResult,
   waitForFirstListing,
 } from "../shared/meta-tools.ts";
@@ -116,7 +117,7 @@ const listTools: MetaTool = {
     const server = String(args["server"]);
     checkServer(gateway, server);
     await ensureListed(gateway, server);
-    await refreshStale(gateway, server, getAnswersSettings(gateway).waitMs);
+    await refreshOlder(gateway, server, getExpiry(gateway), getAnswersSettings(gateway).waitMs);
     const trouble = findServerError(gateway, server);
     if (trouble) throw trouble;
     const all = listServerTools(gateway, server);

@@ -5,7 +5,7 @@ import type { ServerMetadata } from "../../plugins/lib/servers.ts";
 import { rules as rulesPlugin } from "../../plugins/rules/mod.ts";
 import { type StdioStreams, serveStdio } from "../../plugins/serve/mod.ts";
 import { type SourcesOptions, sources as sourcesPlugin } from "../../plugins/sources/mod.ts";
-import { parseDiscoveryConfig, toGatewayConfig } from "../anygpt/discovery-engine.ts";
+import { parseDiscoveryConfig, refreshAll, toGatewayConfig } from "../anygpt/discovery-engine.ts";
 import {
   createDiscoveryEngine,
   createEngine,
@@ -70,6 +70,7 @@ export function checkDiscoveryConfig(config: CompatConfig): Required<CompatConfi
 export class CompatEngine {
   readonly #config: Required<CompatConfig>;
   #opening: Promise<Opened> | undefined;
+  #listedAfter = 0;
 
   /** Throws a `ConfigurationError` if the config cannot be used. */
   constructor(config: CompatConfig) {
@@ -120,11 +121,12 @@ export class CompatEngine {
     yield* (await this.#engine()).executeStream(server, tool, args);
   }
 
-  /** Opens everything anew. If that fails it rejects, and the old servers stay. */
+  /** Opens everything anew, and asks every server for its tools again. If that fails it rejects, and the old servers stay. */
   async reload(): Promise<void> {
     await (await this.#open()).reload().catch((thrown) => {
       throw toDiscoveryError(thrown);
     });
+    this.#listedAfter = Date.now();
   }
 
   getConfig(): CompatConfig {
@@ -147,7 +149,10 @@ export class CompatEngine {
       get gateway() {
         return served.gateway;
       },
-      reload: () => served.reload(config),
+      async reload() {
+        await served.reload(config);
+        refreshAll(served.gateway);
+      },
       close: () => served.close(),
     }));
     this.#opening.catch(() => {});
@@ -155,7 +160,7 @@ export class CompatEngine {
   }
 
   async #engine(): Promise<Engine> {
-    return createEngine((await this.#open()).gateway);
+    return createEngine((await this.#open()).gateway, { listedAfter: this.#listedAfter });
   }
 
   #open(): Promise<Opened> {

@@ -1,4 +1,5 @@
 import { GatewayError } from "../../core/mod.ts";
+import { CONNECT_FAILED } from "../../core/services/servers.ts";
 import { findServerError } from "../../plugins/lib/servers.ts";
 import {
   createDiscoveryEngine,
@@ -39,10 +40,7 @@ export class ToolExecutionProxy {
   async connect(server: string, config: MCPServerConfig): Promise<void> {
     await this.disconnect(server);
     this.#configs.set(server, config);
-    const failure = await this.#openEngine(server).then(
-      (engine) => (this.isConnected(server) ? undefined : findServerError(engine.gateway, server)),
-      (thrown: unknown) => GatewayError.from(thrown),
-    );
+    const failure = await this.#openConnection(server).catch((thrown: unknown) => GatewayError.from(thrown));
     if (!failure) return;
     const { message, data, code } = failure;
     throw new ServerConnectionError(message, { server, details: { ...data, code }, cause: failure });
@@ -87,7 +85,9 @@ export class ToolExecutionProxy {
     if (!this.#configs.has(server))
       return fail("TOOL_NOT_FOUND", `There is no server "${server}". Connect to it first.`);
     try {
-      return await this.#openEngine(server);
+      const engine = await this.#openEngine(server);
+      await ensureListed(engine.gateway, server);
+      return engine;
     } catch (thrown) {
       return fail("TOOL_EXECUTION_ERROR", toDiscoveryError(thrown).message);
     }
@@ -103,7 +103,17 @@ export class ToolExecutionProxy {
     }
     const engine = await opening;
     if (this.#engines.get(server) === opening) this.#open.set(server, engine);
-    await ensureListed(engine.gateway, server);
     return engine;
+  }
+
+  /** Connects a server, also one whose cached listing is fresh. Returns the reason if that fails. */
+  async #openConnection(server: string): Promise<GatewayError | undefined> {
+    const { gateway } = await this.#openEngine(server);
+    const { servers } = gateway.services;
+    await servers?.refresh(server);
+    const status = servers?.status(server);
+    if (status?.status === "connected") return undefined;
+    const { reason = `The server "${server}" is not connected.` } = status ?? {};
+    return findServerError(gateway, server) ?? new GatewayError(CONNECT_FAILED, reason, { data: { server } });
   }
 }

@@ -9,7 +9,7 @@ import {
 } from "../../core/mod.ts";
 import type { Search } from "../../core/services/search.ts";
 import { waitAtMost } from "../../plugins/lib/backoff.ts";
-import { isStale, isUsable } from "../../plugins/lib/servers.ts";
+import { isUsable } from "../../plugins/lib/servers.ts";
 
 /** Returns a value as compact JSON: indentation would cost an agent tokens. */
 export function toJsonResult(value: unknown): ToolResult {
@@ -85,10 +85,20 @@ export async function ensureListed(gateway: Gateway, server: string): Promise<vo
   else if (status.status !== "needs-approval" && !status.config.disabled) await servers?.refresh(server);
 }
 
-/** Lists a server again whose listing is older than the cache keeps it. One that does not answer in time stays as it was. */
-export async function refreshStale(gateway: Gateway, server: string, waitMs: number): Promise<void> {
+/** Lists a server again whose listing is older than this time. One that does not answer soon stays as it was. */
+export async function refreshOlder(
+  gateway: Gateway,
+  server: string,
+  time: number,
+  waitMs: number,
+): Promise<void> {
   const { servers } = gateway.services;
   const status = servers?.status(server);
-  if (status && isUsable(status) && isStale(gateway, status))
+  if (status?.listedAt !== undefined && status.listedAt < time && isUsable(status))
     await waitAtMost(servers?.refresh(server), waitMs);
+}
+
+/** Returns the time before which listings are older than the cache keeps them. */
+export function getExpiry({ services }: Gateway): number {
+  return Date.now() - (services.cache?.ttlMs ?? Number.POSITIVE_INFINITY);
 }

@@ -1,6 +1,7 @@
 import { beforeAll, vi } from "vitest";
 import { cacheRows } from "./000/cache.ts";
 import { configurationRows } from "./000/configuration.ts";
+import { executionRows } from "./000/execution.ts";
 import { metadataRows } from "./000/metadata.ts";
 import { patternRows } from "./000/patterns.ts";
 import { searchRows } from "./000/search.ts";
@@ -18,5 +19,6 @@ patternRows(spec);
 metadataRows(spec);
 searchRows(spec);
 cacheRows(spec);
+executionRows(spec);
 
 spec.done({ isComplete: false });

@@ -16,6 +16,7 @@ import {
   type ValidationResult,
 } from "toolpipe/anygpt";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { createAsk } from "../../support/ask-streams.ts";
 import { place, write } from "../../support/place.ts";
 import { github, issue } from "./_github.ts";
 
@@ -259,26 +260,3 @@ describe("MCPDiscoveryServer and ServerLifecycleManager", () => {
     await server.stop();
   });
 });
-
-/** Creates a function that sends a request and returns its result. */
-function createAsk({ input, output }: { readonly input: PassThrough; readonly output: PassThrough }) {
-  let id = 0;
-  return (method: string, params: object): Promise<unknown> => {
-    const own = ++id;
-    const answered = new Promise((resolve) => {
-      let text = "";
-      const read = (chunk: Buffer): void => {
-        text += chunk;
-        for (const line of text.split("\n").slice(0, -1)) {
-          const message = JSON.parse(line) as { id?: number; result?: unknown };
-          if (message.id !== own) continue;
-          output.off("data", read);
-          resolve(message.result);
-        }
-      };
-      output.on("data", read);
-    });
-    input.write(`${JSON.stringify({ jsonrpc: "2.0", id: own, method, params })}\n`);
-    return answered;
-  };
-}

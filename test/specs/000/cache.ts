@@ -1,3 +1,5 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { CachingLayer, type ServerMetadata } from "toolpipe/anygpt";
 import { expect, vi } from "vitest";
 import { until } from "../../support/until.ts";
@@ -28,6 +30,14 @@ function createFull(ttl = 3_600): CachingLayer {
   cache.cacheToolSummaries("jira", [], 2 * ttl);
   cache.cacheToolDetails("github", "create_issue", tool("create_issue"));
   return cache;
+}
+
+/** Whether a file of the cache holds a text. */
+function hasCached(text: string): boolean {
+  const folder = join(world.state, "cache");
+  if (!existsSync(folder)) return false;
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((each) => each.isFile());
+  return files.some(({ parentPath, name }) => readFileSync(join(parentPath, name), "utf8").includes(text));
 }
 
 /** Lines 189 to 231: the cache. Lines 590 to 607: its tasks. */
@@ -130,14 +140,21 @@ export function cacheRows({ row, differs, added, prose }: Specification): void {
 
   row("228", "An engine has the details of a tool until it is reloaded.", async () => {
     const { entry, change, count } = await changingServer("detailed");
+    await change("original");
     const engine = openEngine({ enabled: true, servers: [entry] });
     for (let turn = 0; turn < 5; turn++)
-      expect(await engine.getToolDetails("detailed", "first")).toMatchObject({ description: "Does first" });
+      expect(await engine.getToolDetails("detailed", "original")).toMatchObject({
+        description: "Does original",
+      });
     expect(await count()).toBe(1);
-    await change("second");
+    // Now the listing is cached for the next start too, which a reload is not.
+    await until(() => hasCached("Does original"), 20_000);
+    await change("replacement");
     await engine.reload();
-    expect(await engine.getToolDetails("detailed", "first")).toBeNull();
-    expect(await engine.getToolDetails("detailed", "second")).toMatchObject({ description: "Does second" });
+    expect(await engine.getToolDetails("detailed", "original")).toBeNull();
+    expect(await engine.getToolDetails("detailed", "replacement")).toMatchObject({
+      description: "Does replacement",
+    });
   });
 
   const always =
