@@ -1,10 +1,13 @@
 import { beforeAll, vi } from "vitest";
 import { cacheRows } from "./000/cache.ts";
 import { configurationRows } from "./000/configuration.ts";
+import { engineRows } from "./000/engine.ts";
+import { errorRows } from "./000/errors.ts";
 import { executionRows } from "./000/execution.ts";
 import { metadataRows } from "./000/metadata.ts";
 import { patternRows } from "./000/patterns.ts";
 import { searchRows } from "./000/search.ts";
+import { targetRows } from "./000/targets.ts";
 import { openWorld } from "./000/world.ts";
 import { specification } from "./specification.ts";
 
@@ -20,5 +23,8 @@ metadataRows(spec);
 searchRows(spec);
 cacheRows(spec);
 executionRows(spec);
+engineRows(spec);
+errorRows(spec);
+targetRows(spec);
 
-spec.done({ isComplete: false });
+spec.done();

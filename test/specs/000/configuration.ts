@@ -19,7 +19,7 @@ const check = (given: unknown) => loader.validate(given as DiscoveryConfig);
 
 /** Lines 1 to 51: overview, and the loader of the config. Lines 531 to 551: its tasks. */
 export function configurationRows({ row, added, differs, prose }: Specification): void {
-  prose("1-5", 7, 13, 15, 17, 21, 27, 49, 533, 536, 545);
+  prose("1-5", 7, 13, 15, 17, 21, 27, 49, 531, 533, 535, 537, 545);
 
   row(
     "9",

@@ -86,7 +86,7 @@ export function executionRows({ row, differs, added, prose }: Specification): vo
     },
   );
 
-  row("242, 264-266", "A connection begins with connect, and ends with disconnect.", async () => {
+  row("242, 263-266", "A connection begins with connect, and ends with disconnect.", async () => {
     const proxy = createProxy();
     expect(proxy.isConnected("faulty")).toBe(false);
     await proxy.connect("faulty", faulty);

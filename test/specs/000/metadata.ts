@@ -176,7 +176,7 @@ export function metadataRows({ row, differs, added, prose }: Specification): voi
       tool("create_issue", { server: "jira" }),
     ]);
   });
-  row("134, 433, 451-454", "Tags of the tool come first, then those of every rule that matches.", () => {
+  row("134, 433, 451-455", "Tags of the tool come first, then those of every rule that matches.", () => {
     const rules = [
       { pattern: ["*issue"], enabled: false, tags: ["one"] },
       { pattern: ["create_*"], enabled: true, tags: ["two", "three"] },
