@@ -7,6 +7,7 @@ import { executionRows } from "./000/execution.ts";
 import { metadataRows } from "./000/metadata.ts";
 import { patternRows } from "./000/patterns.ts";
 import { searchRows } from "./000/search.ts";
+import { securityRows } from "./000/security.ts";
 import { targetRows } from "./000/targets.ts";
 import { openWorld } from "./000/world.ts";
 import { specification } from "./specification.ts";
@@ -26,5 +27,6 @@ executionRows(spec);
 engineRows(spec);
 errorRows(spec);
 targetRows(spec);
+securityRows(spec);
 
 spec.done();

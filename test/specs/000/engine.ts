@@ -8,9 +8,8 @@ import { expect } from "vitest";
 import { runMain } from "../../support/run-cli.ts";
 import type { Specification } from "../specification.ts";
 import { createdIssue, servers, toEntries } from "../stage.ts";
-import { openSession } from "./session.ts";
 import { findTypeFaults } from "./types.ts";
-import { changingServer, config, openEngine, toNames, world, writeProject } from "./world.ts";
+import { changingServer, config, openEngine, openSession, toNames, world, writeProject } from "./world.ts";
 
 const given = { repo: "owner/repo", title: "Bug report" };
 

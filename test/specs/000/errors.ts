@@ -14,15 +14,76 @@ import { expect } from "vitest";
 import { startServe } from "../../support/start-serve.ts";
 import type { Specification } from "../specification.ts";
 import { servers, toEntries } from "../stage.ts";
-import { openSession } from "./session.ts";
 import { findTypeFaults } from "./types.ts";
-import { config, openEngine, world } from "./world.ts";
+import { config, openEngine, openSession, world } from "./world.ts";
 
+const given = { repo: "owner/repo", title: "Bug report" };
 const facts = { server: "github", tool: "create_issue", details: { status: 403 } };
 
-/** Lines 483 to 529: errors. */
-export function errorRows({ row, added, prose }: Specification): void {
-  prose(483, 485, 524);
+/** Lines 279 to 283: failures of executions. Lines 483 to 529: errors. */
+export function errorRows({ row, differs, added, prose }: Specification): void {
+  prose(279, 483, 485, 524);
+
+  row(
+    "280",
+    "A server that cannot be reached fails the call as an execution, with the failed connection as details.",
+    async () => {
+      for (const execute of [
+        () => world.engine.executeTool("dead", "tool", {}),
+        () => new ToolExecutionProxy({ dead: servers.dead }).execute("dead", "tool", {}),
+      ])
+        expect(await execute()).toMatchObject({
+          success: false,
+          error: {
+            code: "TOOL_EXECUTION_ERROR",
+            message: expect.stringContaining(servers.dead.command),
+            details: { code: "SERVER_CONNECTION_ERROR" },
+          },
+        });
+    },
+  );
+  row(
+    "281",
+    "What a server says of a failure comes through as it is, as a result or as an error of the protocol.",
+    async () => {
+      const message = "Nothing on the shelf.";
+      expect((await world.engine.executeTool("faulty", "error", { message })).error?.message).toBe(message);
+      expect((await world.engine.executeTool("faulty", "fail", {})).error?.message).toBe("It did not work.");
+    },
+  );
+  row("282", "A tool that does not answer in time ends with TOOL_EXECUTION_TIMEOUT.", async () => {
+    const [entry] = toEntries(["faulty"]);
+    const limitedEntry = { ...entry, name: "faulty", callTimeoutMs: 100 };
+    const engine = openEngine({ enabled: true, servers: [limitedEntry] });
+    expect(await engine.executeTool("faulty", "wait", {})).toMatchObject({
+      success: false,
+      error: { code: "TOOL_EXECUTION_TIMEOUT", server: "faulty", tool: "wait" },
+    });
+  });
+  row(
+    "283",
+    "Arguments that the schema of the tool does not take end with TOOL_VALIDATION_ERROR.",
+    async () => {
+      for (const wrong of [{}, { repo: "a/b" }, { ...given, title: 5 }, "text", null])
+        expect(await world.engine.executeTool("github", "create_issue", wrong)).toMatchObject({
+          success: false,
+          error: { code: "TOOL_VALIDATION_ERROR" },
+        });
+    },
+  );
+
+  differs(
+    "280-283",
+    "There are four codes of failures.",
+    "A disabled and an unknown tool have codes of their own, since only the user can change the one, and only another name helps with the other.",
+    async () => {
+      const code = async (server: string, tool: string) =>
+        (await world.engine.executeTool(server, tool, {})).error?.code;
+      expect(await code("github", "delete_repo")).toBe("TOOL_DISABLED");
+      expect(await code("github", "nothing")).toBe("TOOL_NOT_FOUND");
+      expect(await code("nowhere", "nothing")).toBe("TOOL_NOT_FOUND");
+    },
+  );
 
   row("488-491", "DiscoveryError is an Error with a code, and details where there are any.", async () => {
     expect(await findTypeFaults("DiscoveryError")).toEqual([]);
