@@ -10,7 +10,7 @@ import { until } from "../../support/until.ts";
 import { measure, openLarge } from "../001/requirements.ts";
 import { countTokens } from "../001/world.ts";
 import type { Specification } from "../specification.ts";
-import { servers, toEntries } from "../stage.ts";
+import { createIssue, servers, toEntries } from "../stage.ts";
 import {
   changingServer,
   closeLater,
@@ -35,22 +35,22 @@ const client = (): Promise<Session> => {
 export function targetRows({ row, differs, prose }: Specification): void {
   prose(466, 468, 470, 475, 477, 649, 651, 653, 661, 675, 677);
 
-  row(
-    "11",
-    "A message takes some 600 tokens, a hundredth of what all definitions take.",
-    async ({ skip }) => {
-      const session = await client();
-      const { tools } = await session.request("tools/list");
-      const found = await session.answer("search_tools", { query: "create github issue" });
-      const spent = countTokens({ tools }) + countTokens(found);
-      expect(spent).toBeLessThan(650);
-      const catalog = realCatalog();
-      if (catalog.length === 0) return skip("the collection of real tools is not at hand");
-      const all = countTokens(catalog.slice(0, 1_000).map(({ server: _, ...tool }) => tool));
-      expect(all).toBeGreaterThan(100_000);
-      expect(1 - spent / all).toBeGreaterThanOrEqual(0.99);
-    },
-  );
+  row("11", "A message takes some 600 tokens, a hundredth of what all definitions take.", async () => {
+    const session = await client();
+    const { tools } = await session.request("tools/list");
+    const found = await session.answer("search_tools", { query: "create github issue" });
+    const spent = countTokens({ tools }) + countTokens(found);
+    expect(spent).toBeLessThan(650);
+    // Without the collection of real tools: a hundred servers with fifteen tools as small as that of 001.
+    const catalog = realCatalog().map(({ server: _, ...definition }) => definition);
+    const small = Array.from({ length: 1_500 }, (_, index) => ({
+      ...createIssue,
+      name: `create_issue_${index}`,
+    }));
+    const all = countTokens(catalog.length > 0 ? catalog.slice(0, 1_000) : small);
+    expect(all).toBeGreaterThan(100_000);
+    expect(1 - spent / all).toBeGreaterThanOrEqual(0.99);
+  });
 
   const successor =
     "The SDK is version 2, whose client speaks every revision of the protocol; 0.5 and version 1 stop at an older one. Servers and clients of version 1 work.";
