@@ -83,7 +83,7 @@ export const serverDiscovery = definePlugin({
   name: "server-discovery",
   // The servers are known once `upstreams` is ready.
   order: "post",
-  uses: ["servers?", "cache?", "registries?"],
+  uses: ["servers?", "cache?", "registries?", "approvals?", "state?"],
   provides: ["serverDiscovery"],
   options,
   errors: { SESSION_INIT_FAILED, TOOLS_LIST_FAILED, SCHEMA_CONVERSION_FAILED },

@@ -78,7 +78,8 @@ export async function findRemote(
 ): Promise<FoundServers> {
   const words = [...new Set(splitWords(query))].filter((word) => word.length > 2 && !stopWords.has(word));
   const texts = [query.trim(), ...(words.length > 1 ? words.slice(0, MOST_WORDS) : [])];
-  const results = await Promise.all(texts.map((text) => client.search(text, { signal })));
+  // As many as are counted, so that what the limit leaves out is known.
+  const results = await Promise.all(texts.map((text) => client.search(text, { limit: MOST_HITS, signal })));
   const [whole] = results;
   const all = new Map<string, RegistryEntry>();
   for (const { entries } of results)
