@@ -1,6 +1,9 @@
 import { beforeAll, vi } from "vitest";
+import { cachingRows } from "./004/caching.ts";
+import { domainRows } from "./004/domains.ts";
 import { flowRows } from "./004/flow.ts";
 import { overviewRows } from "./004/overview.ts";
+import { schemaRows } from "./004/schemas.ts";
 import { serviceRows } from "./004/service.ts";
 import { openWorld } from "./004/world.ts";
 import { specification } from "./specification.ts";
@@ -14,5 +17,8 @@ beforeAll(openWorld);
 overviewRows(spec);
 serviceRows(spec);
 flowRows(spec);
+schemaRows(spec);
+domainRows(spec);
+cachingRows(spec);
 
 spec.done({ isComplete: false });
