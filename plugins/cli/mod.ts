@@ -5,5 +5,5 @@
  */
 export { anygptProgram, toolpipeProgram } from "./commands.ts";
 export { switchedOff } from "./config-files.ts";
-export { loadServeConfig } from "./context.ts";
+export { addPlugins, loadCliConfig, loadServeConfig } from "./context.ts";
 export { main } from "./main.ts";

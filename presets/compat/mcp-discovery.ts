@@ -18,7 +18,6 @@ import {
 import { registries } from "../../plugins/registries/mod.ts";
 import { search } from "../../plugins/search/mod.ts";
 import { types } from "../../plugins/types/mod.ts";
-import { passthrough } from "../passthrough.ts";
 
 /** A failure of a discovery, with the name that the specification gives it. */
 export class MCPDiscoveryError extends Error {
@@ -120,12 +119,12 @@ export class MCPDiscoveryService implements Methods {
   }
 }
 
-function open(): Promise<Gateway> {
-  return createGateway({
-    preset: passthrough,
-    plugins: [types(), search(), registries(), serverDiscovery()],
-    options: { upstreams: { discover: "none" } },
-  });
+/** Opens a gateway on the config that the commands use; without one, on the servers of the user's clients. */
+async function open(): Promise<Gateway> {
+  const { addPlugins, loadCliConfig } = await import("../../plugins/cli/mod.ts");
+  return createGateway(
+    addPlugins(await loadCliConfig({}), [types(), search(), registries(), serverDiscovery()]),
+  );
 }
 
 function findService({ services }: Gateway): ServerDiscovery {

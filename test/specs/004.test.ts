@@ -1,10 +1,14 @@
 import { beforeAll, vi } from "vitest";
 import { cachingRows } from "./004/caching.ts";
+import { callerRows } from "./004/callers.ts";
 import { domainRows } from "./004/domains.ts";
+import { exportRows } from "./004/export.ts";
 import { flowRows } from "./004/flow.ts";
+import { limitRows } from "./004/limits.ts";
 import { overviewRows } from "./004/overview.ts";
 import { schemaRows } from "./004/schemas.ts";
 import { serviceRows } from "./004/service.ts";
+import { warmingRows } from "./004/warming.ts";
 import { openWorld } from "./004/world.ts";
 import { specification } from "./specification.ts";
 
@@ -20,5 +24,9 @@ flowRows(spec);
 schemaRows(spec);
 domainRows(spec);
 cachingRows(spec);
+limitRows(spec);
+warmingRows(spec);
+exportRows(spec);
+callerRows(spec);
 
 spec.done({ isComplete: false });

@@ -1,5 +1,10 @@
-import { inferCategories, inferDomains, primaryDomain, subDomain } from "toolpipe/plugins/domains";
 import { expect } from "vitest";
+import {
+  inferCategories,
+  inferDomains,
+  primaryDomain,
+  subDomain,
+} from "../../../plugins/discovery/domains/mod.ts";
 import type { Specification } from "../specification.ts";
 import { remote, startServer, world } from "./world.ts";
 

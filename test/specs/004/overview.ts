@@ -87,15 +87,16 @@ export function overviewRows({ row, prose }: Specification): void {
     const server = await startServer({
       gate: ({ method }) => (method === "tools/list" && failures-- > 0 ? 503 : undefined),
     });
+    const start = performance.now();
     const tools = await world.service.discoverTools(remote("limited", server.url), {
       rateLimit: { requestsPerSecond: 50, burstSize: 1 },
       retryPolicy: { initialDelayMs: 1 },
     });
     expect(tools).toHaveLength(3);
     expect(server.count("tools/list")).toBe(2);
-    const [first, last] = [server.asked[0]?.at ?? 0, server.asked.at(-1)?.at ?? 0];
+    const last = server.asked.at(-1)?.at ?? 0;
     // One request every 20 ms; timers may be a millisecond early.
-    expect(last - first).toBeGreaterThanOrEqual((server.asked.length - 1) * 19);
+    expect(last - start).toBeGreaterThanOrEqual((server.asked.length - 1) * 19);
   });
   row("19", "Several servers are asked at the same time, within a limit that can be chosen.", async () => {
     let now = 0;

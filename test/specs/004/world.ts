@@ -21,6 +21,7 @@ import { rtfs, types } from "../../../plugins/types/mod.ts";
 import { passthrough } from "../../../presets/passthrough.ts";
 import { closeServers, type Listening, listen, readBody } from "../../fixtures/http-servers.ts";
 import { type Wire, wire } from "../../plugins/registries/_registry.ts";
+import { writeFiles } from "../../support/temporary-folder.ts";
 import { folderForAll, openForAll, type ToldTool, toldServer } from "../shared.ts";
 
 const inputSchema: JsonObject = {
@@ -170,6 +171,10 @@ export async function openWorld(): Promise<void> {
   const github = await startServer();
   const registry = Object.assign(await startRegistry(), { entries: [] });
   Object.assign(world, { folder, github, registry });
+  // What a service of its own finds: the servers of the user's clients.
+  await writeFiles(home, {
+    ".cursor/mcp.json": JSON.stringify({ mcpServers: { github: { url: github.url } } }),
+  });
   const gateway = await openForAll(gatewayOptions({ mcpServers: { github: { url: github.url }, local } }));
   const config = gateway.services.servers?.status("github")?.config;
   Object.assign(world, { gateway, service: findService(gateway), config });
