@@ -1,11 +1,14 @@
 import { beforeAll, vi } from "vitest";
 import { cachingRows } from "./004/caching.ts";
 import { callerRows } from "./004/callers.ts";
+import { configurationRows } from "./004/configuration.ts";
 import { domainRows } from "./004/domains.ts";
+import { errorRows } from "./004/errors.ts";
 import { exportRows } from "./004/export.ts";
 import { flowRows } from "./004/flow.ts";
 import { limitRows } from "./004/limits.ts";
 import { overviewRows } from "./004/overview.ts";
+import { remainingRows } from "./004/remaining.ts";
 import { schemaRows } from "./004/schemas.ts";
 import { serviceRows } from "./004/service.ts";
 import { warmingRows } from "./004/warming.ts";
@@ -28,5 +31,8 @@ limitRows(spec);
 warmingRows(spec);
 exportRows(spec);
 callerRows(spec);
+configurationRows(spec);
+errorRows(spec);
+remainingRows(spec);
 
-spec.done({ isComplete: false });
+spec.done();

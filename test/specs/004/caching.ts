@@ -37,7 +37,7 @@ async function readKeys(folder: string): Promise<readonly string[]> {
 
 /** Lines 264 to 300: the cache. */
 export function cachingRows({ row, differs, prose }: Specification): void {
-  prose(264, 266, 279, 282, 287, 290, 293, 296, 299);
+  prose(264, 266, 276, 279, 282, 287, 290, 293, 296, 299);
 
   const stage = {} as { tools: readonly DiscoveredTool[] };
   beforeAll(async () => {

@@ -50,7 +50,7 @@ async function discover(
 
 /** Lines 305 to 362: rate limits, retries, and parallel discovery. */
 export function limitRows({ row, differs, prose }: Specification): void {
-  prose(305, 307, 310, 313, 319, 322, 325, 331, 334, 343, 345, 348, 350, 357, 359);
+  prose(305, 307, 310, 313, 319, 322, 325, 331, 334, 343, 345, 348, 350, 351, 357, 359);
 
   const asked = { requestsPerSecond: 10, burstSize: 20 };
   const timed = (limits = {}) => {

@@ -170,7 +170,7 @@ export function overviewRows({ row, prose }: Specification): void {
     expect((await findService(gateway).cache.getTools("github"))?.tools).toHaveLength(3);
     expect(await findService(other).cache.getTools("github")).toBeUndefined();
   });
-  row("34, 73-74", "The introspector converts schemas, and infers those of outputs.", async () => {
+  row("34, 72-73", "The introspector converts schemas, and infers those of outputs.", async () => {
     const [tool] = await world.service.discoverTools(world.config, {
       introspectOutputSchemas: true,
       lazyOutputSchemas: false,

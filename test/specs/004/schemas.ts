@@ -38,7 +38,7 @@ const introspecting: DiscoveryOptions = { introspectOutputSchemas: true, lazyOut
 
 /** Lines 158 to 210: schemas as types, and schemas of outputs. */
 export function schemaRows({ row, added, prose }: Specification): void {
-  prose(158, 160, 162, 174, 187, 195, 204);
+  prose(158, 160, 162, 172, 174, 187, 195, 204);
 
   const stage = {} as { server: ToolServer; found: Readonly<Record<string, DiscoveredTool>> };
   const open = async (more: { readonly tools?: boolean } = {}) => {

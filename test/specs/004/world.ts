@@ -68,7 +68,7 @@ export interface ServerPlan {
 
 /** A server over HTTP that keeps sessions, and records its requests. */
 export interface ToolServer extends Listening {
-  readonly asked: readonly Asked[];
+  readonly asked: Asked[];
   /** The sessions that are open. */
   readonly live: ReadonlySet<string>;
   /** Counts the requests of a method. */
@@ -85,7 +85,9 @@ export async function startServer({
   const asked: Asked[] = [];
   const live = new Set<string>();
   const results: Readonly<Record<string, (params: JsonObject) => JsonObject>> = {
-    "tools/list": () => ({ tools }),
+    "tools/list": () => ({
+      tools: tools.map((tool) => ({ inputSchema: { type: "object" }, ...tool })),
+    }),
     "tools/call": ({ name }) => answers[String(name)] ?? { content: [{ type: "text", text: "done" }] },
     "resources/list": () => ({ resources }),
     "resources/templates/list": () => ({ resourceTemplates: [] }),
