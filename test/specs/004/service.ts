@@ -1,5 +1,6 @@
 import { expect } from "vitest";
 import { openGateway } from "../../support/open-gateway.ts";
+import { runMain } from "../../support/run-cli.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import type { Specification } from "../specification.ts";
 import {
@@ -157,6 +158,15 @@ export function serviceRows({ row, added, prose }: Specification): void {
       expect(call.ok).toBe(false);
       expect(server.count("tools/call")).toBe(0);
       expect(await createService().registerCapability(manifest)).toBe("skipped");
+
+      expect(await runMain(["approve", "stranger"])).toMatchObject({ code: 0, stderr: "" });
+      expect(await world.service.registerCapability(manifest)).toBe("registered");
+      const run = (name: string) =>
+        world.gateway.run({ tool: `stranger:${name}`, args: { owner: "a", repo: "b" } });
+      expect(await run("list_issues")).toMatchObject({ ok: true });
+      // The user has approved this one tool, and no other of its server.
+      expect((await run("create_issue")).ok).toBe(false);
+      expect(server.count("tools/call")).toBe(1);
     },
   );
   row("97", "toolToManifest describes a tool as a capability.", async () => {
