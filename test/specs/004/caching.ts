@@ -8,7 +8,8 @@ import { createRegistryClient } from "../../../plugins/registries/mod.ts";
 import { openGateway } from "../../support/open-gateway.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import type { Specification } from "../specification.ts";
-import { findService, gatewayOptions, registryEntry, remote, startServer, world } from "./world.ts";
+import { startServer } from "./server.ts";
+import { findService, gatewayOptions, registryEntry, remote, world } from "./world.ts";
 
 const HOUR_MS = 3_600_000;
 

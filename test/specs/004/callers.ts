@@ -1,7 +1,8 @@
 import { MCPDiscoveryProvider, MCPDiscoveryService, RuntimeMcpDiscovery } from "toolpipe/anygpt";
 import { expect, onTestFinished } from "vitest";
 import type { Specification } from "../specification.ts";
-import { type Gate, remote, startServer, world } from "./world.ts";
+import { type Gate, startServer } from "./server.ts";
+import { remote, world } from "./world.ts";
 
 /** Only lets requests through that have this token. */
 const needs =

@@ -11,15 +11,13 @@ import { openGateway } from "../../support/open-gateway.ts";
 import { runMain } from "../../support/run-cli.ts";
 import { temporaryFolder, writeFiles } from "../../support/temporary-folder.ts";
 import type { Specification } from "../specification.ts";
+import { type Gate, githubTools, startServer } from "./server.ts";
 import {
   createService,
   findService,
-  type Gate,
   gatewayOptions,
-  githubTools,
   hurriedService,
   remote,
-  startServer,
   traceSteps,
   world,
 } from "./world.ts";

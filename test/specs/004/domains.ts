@@ -6,7 +6,8 @@ import {
   subDomain,
 } from "../../../plugins/discovery/domains/mod.ts";
 import type { Specification } from "../specification.ts";
-import { remote, startServer, world } from "./world.ts";
+import { startServer } from "./server.ts";
+import { remote, world } from "./world.ts";
 
 /** Lines 215 to 259: domains and categories. */
 export function domainRows({ row, prose }: Specification): void {

@@ -5,17 +5,8 @@ import type { DiscoveryOptions } from "../../../plugins/discovery/mod.ts";
 import { openGateway } from "../../support/open-gateway.ts";
 import type { ToldTool } from "../shared.ts";
 import type { Specification } from "../specification.ts";
-import {
-  findService,
-  type Gate,
-  gatewayOptions,
-  githubTools,
-  hurriedService,
-  remote,
-  startServer,
-  type ToolServer,
-  world,
-} from "./world.ts";
+import { type Gate, githubTools, startServer, type ToolServer } from "./server.ts";
+import { findService, gatewayOptions, hurriedService, remote, world } from "./world.ts";
 
 /** Answers every request of a method so. */
 const answering =

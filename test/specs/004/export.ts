@@ -7,7 +7,8 @@ import { runMain } from "../../support/run-cli.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { openForAll } from "../shared.ts";
 import type { Specification } from "../specification.ts";
-import { gatewayOptions, githubTools, local, remote, startServer, type ToolServer, world } from "./world.ts";
+import { githubTools, startServer, type ToolServer } from "./server.ts";
+import { gatewayOptions, local, remote, world } from "./world.ts";
 
 const files = githubTools.map(({ name }) => `${name}.rtfs`).toSorted();
 

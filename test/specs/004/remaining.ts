@@ -3,7 +3,8 @@ import { expect } from "vitest";
 import { runMain } from "../../support/run-cli.ts";
 import { writeFiles } from "../../support/temporary-folder.ts";
 import type { Specification } from "../specification.ts";
-import { local, remote, startServer, world } from "./world.ts";
+import { startServer } from "./server.ts";
+import { local, remote, world } from "./world.ts";
 
 /** Lines 552 to 591: tests, and where the parts are. */
 export function remainingRows({ row, differs, prose }: Specification): void {

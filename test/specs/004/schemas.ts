@@ -5,7 +5,8 @@ import type { DiscoveredTool, DiscoveryOptions } from "../../../plugins/discover
 import { getError } from "../../support/failure.ts";
 import { openForAll } from "../shared.ts";
 import type { Specification } from "../specification.ts";
-import { findService, gatewayOptions, githubTools, startServer, type ToolServer, world } from "./world.ts";
+import { githubTools, startServer, type ToolServer } from "./server.ts";
+import { findService, gatewayOptions, world } from "./world.ts";
 
 const properties: JsonObject = {
   text: { type: "string" },

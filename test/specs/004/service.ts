@@ -3,16 +3,8 @@ import { openGateway } from "../../support/open-gateway.ts";
 import { runMain } from "../../support/run-cli.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import type { Specification } from "../specification.ts";
-import {
-  createService,
-  findService,
-  gatewayOptions,
-  local,
-  registryEntry,
-  remote,
-  startServer,
-  world,
-} from "./world.ts";
+import { startServer } from "./server.ts";
+import { createService, findService, gatewayOptions, local, registryEntry, remote, world } from "./world.ts";
 
 /** Lines 54 to 98: the parts of the service and its methods. */
 export function serviceRows({ row, added, prose }: Specification): void {

@@ -5,7 +5,8 @@ import { runMain } from "../../support/run-cli.ts";
 import { temporaryFolder, writeFiles } from "../../support/temporary-folder.ts";
 import { until } from "../../support/until.ts";
 import type { Specification } from "../specification.ts";
-import { findService, gatewayOptions, githubTools, local, remote, startServer, world } from "./world.ts";
+import { githubTools, startServer } from "./server.ts";
+import { findService, gatewayOptions, local, remote, world } from "./world.ts";
 
 /** Lines 366 to 388: warming the cache. */
 export function warmingRows({ row, added, prose }: Specification): void {
