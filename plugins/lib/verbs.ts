@@ -38,6 +38,13 @@ const objects = list(`
   lock mark merge mint move new open patch pin post press purchase push rate record refund release reply request
   reset run schedule share shell sms stage stake star start stop store tag touch track transfer trigger tweet type
   update upgrade upload vote watch wire`);
+/** Verbs of change without a level of their own: a name with one does not only read. */
+const changing = list(`
+  accept alter amend anonymize anonymise boot compile confirm correct decline decrypt demote deny dismiss elevate
+  encrypt enroll enrol finalize finalise fix fork freeze fulfil fulfill inject launch mutate offboard onboard optimize
+  optimise reactivate rebase recreate redact redeploy redo refactor regenerate relay reload relocate renew reorder
+  repost rerun respond retweet revert rewind rewrite sanitize sanitise seed spawn stash switch transition unapprove
+  undelete undo unenroll unfavorite unfreeze unmerge unset unstar untag untrash unwrap warm`);
 /** Verbs of reading. */
 const reading = list(`
   analyse analyze ask blame browse calculate can check compare count describe detect diagnose diff discover echo
@@ -48,6 +55,8 @@ const reading = list(`
 const phrases = list("check_in check_off check_out get_rid git_fetch show_hidden");
 /** Words between two verbs. */
 const joining = list("and or then");
+/** Words after which a writing verb is what happens next, and not what is read: `scan_to_email`. */
+const targeting = list("to into onto");
 /** A query of these is a statement, which may change anything. */
 const databases = list(
   "database databases db graphql mysql pg postgres postgresql soql sql sqlite table tables",
@@ -144,8 +153,9 @@ function isReading(all: readonly string[], own: ReadonlySet<string>): boolean {
   if (verb < 0 || (words[verb] === "query" && !isHarmlessQuery(words, verb))) return false;
   return words.every((word, at) => {
     if (phrases.has(`${word}_${words[at + 1]}`)) return false;
-    const isVerb = getVerbRisk(word) !== undefined;
-    if (at > verb && !joining.has(words[at - 1] ?? "")) return !isVerb || objects.has(word);
+    const isVerb = getVerbRisk(word) !== undefined || changing.has(word);
+    const before = words[at - 1] ?? "";
+    if (at > verb && !joining.has(before)) return !isVerb || (objects.has(word) && !targeting.has(before));
     return !isVerb && (reading.has(word) || things.has(word) || own.has(word));
   });
 }

@@ -88,6 +88,14 @@ describe("the risk of a tool by its name", () => {
     ...["find_and_replace", "find_or_create", "read_write_file", "show_hidden_files", "get_and_frobnicate"],
     ...["git_status", "transfer_verify", "frobnicate_list", "frobnicate_get_users", "server_health"],
     ...["query_database", "run_soql_query", "download_file", "export_notes", "git_fetch", "list_deleteall"],
+    ...[
+      "scan_to_email",
+      "translate_to_post",
+      "check_fix",
+      "inspect_alter_table",
+      "verify_accept",
+      "find_undo",
+    ],
     ...["list_userdelete", "get_d\u0435lete", `get_${"x".repeat(41)}`, "list\u200b_users"],
   ])("%j is not low", (name) => expect(inferRisk(tool(name))).not.toBe("low"));
 
