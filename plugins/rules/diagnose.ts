@@ -158,13 +158,14 @@ function* findEmptyServers(
     if (!isEmptied(set, known, server)) continue;
     const own = known.tools.filter((tool) => tool.server === server);
     const decisive = own.flatMap(({ name }) => set.decide(server, name).rule ?? []);
-    const count = own.length === 1 ? "its only tool" : `all of its ${own.length} tools`;
-    if (decisive.length > 0) {
+    const count = own.length === 1 ? "its only tool is" : `all of its ${own.length} tools are`;
+    // A tool that no rule decides about is disabled because another rule enables tools: that is the cause then.
+    if (decisive.length === own.length) {
       const index = findMostFrequent(decisive);
       yield {
         index,
         server,
-        reason: `It leaves "${server}" without an enabled tool: ${count} are disabled.`,
+        reason: `It leaves "${server}" without an enabled tool: ${count} disabled.`,
       };
       continue;
     }

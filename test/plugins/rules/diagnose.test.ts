@@ -48,6 +48,19 @@ test("a word boundary beside an underscore is named with the expression that wou
   ]);
 });
 
+test("a server without an enabled tool is blamed on the rule that decides about all of its tools, else on the enabling one", async () => {
+  const boundary = { server: "filesystem", pattern: ["/\\b(read|list|get)\\b/"], enabled: true };
+  expect(await diagnose([boundary, { pattern: ["write_*"], enabled: false }])).toEqual([
+    expect.stringContaining("1 word-boundary: "),
+    expect.stringContaining(
+      '1 empty-server: It enables tools, so all others are disabled, and no rule enables one of "github"',
+    ),
+  ]);
+  expect(await diagnose([{ server: "github", pattern: ["*"], enabled: false }])).toEqual([
+    '1 empty-server: It leaves "github" without an enabled tool: all of its 3 tools are disabled.',
+  ]);
+});
+
 test("a word boundary is named before the tools are known", async () => {
   const rule = { server: "filesystem", pattern: ["/\\bread\\b/"], enabled: true };
   expect(await diagnose([rule], { unknown: ["filesystem"] })).toEqual([
