@@ -64,8 +64,9 @@ const ANYGPT_CONFIG = "@anygpt/config";
 
 /** Adds the import of `config` to a module that only calls it, as the AnyGPT specification does; else undefined. */
 function addConfigImport(source: string): string | undefined {
-  const isUsed = /^\s*export\s+default\s+config\s*\(/m.test(source);
-  const isDeclared = /\b(?:const|let|var|function)\s+config\b|\bimport\b[^;'"]*\bconfig\b/.test(source);
+  const isUsed = /(?:^\s*export\s+default|=)\s+config\s*[(<]/m.test(source);
+  // Only an import that begins a line: a comment may speak of both words.
+  const isDeclared = /\b(?:const|let|var|function)\s+config\b|^\s*import\b[^;'"]*\bconfig\b/m.test(source);
   return isUsed && !isDeclared ? `import { config } from "${ANYGPT_CONFIG}"; ${source}` : undefined;
 }
 
@@ -108,6 +109,7 @@ async function listOwnModules(): Promise<Record<string, string>> {
     modules[`toolpipe/${former}`] = file(`${path}/mod`);
   modules["toolpipe"] = file("core/mod");
   modules["toolpipe/services"] = file("core/services/mod");
+  modules["toolpipe/anygpt"] = file("presets/compat/mod");
   // A plugin in a folder where only toolpipe is installed uses this copy for its options.
   modules["valibot"] = createRequire(import.meta.url).resolve("valibot");
   return modules;

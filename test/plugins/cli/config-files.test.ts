@@ -96,6 +96,14 @@ describe("the files of the AnyGPT specification", () => {
   test.each([
     ["an import of its package", `import { config } from "@anygpt/config";\nexport default config(SECTION);`],
     ["no import at all", "// the config of this project\nexport default config(SECTION);"],
+    [
+      "no import, but a comment about one",
+      "// We import servers of clients; the config has rules.\nconst own = config(SECTION);\nexport default own;",
+    ],
+    [
+      "names of the specifications",
+      `import { DEFAULT_CONFIG } from "toolpipe/anygpt";\nexport default { ...DEFAULT_CONFIG, ...SECTION };`,
+    ],
     ["defineConfig", `import { defineConfig } from "toolpipe";\nexport default defineConfig(SECTION);`],
   ])("may be written with %s", async (_how, text) => {
     const config = text.replace("SECTION", section("mine"));
