@@ -56,10 +56,14 @@ export function claimKeys(
     }
     if (!plugin) {
       const known = plugins.flatMap(({ keys }) => keys ?? []);
-      const hint = nearest(key, ["preset", "plugins", "options", "limits", ...known]);
+      const isPlugin = plugins.some(({ name, configure }) => name === key && configure);
+      const hint = isPlugin
+        ? `options.${key}`
+        : nearest(key, ["preset", "plugins", "options", "limits", ...known]);
       throw new GatewayError(
         "CONFIG_INVALID",
         `${key}: there is no such option${hint ? `; did you mean "${hint}"?` : ""}`,
+        { data: { hint } },
       );
     }
     // A list is never all options of a plugin, but the option of the plugin's own name. So is a string, if the plugin

@@ -48,6 +48,8 @@ export interface Gateway {
   driver<K extends DriverKind>(kind: K, name: string, base?: string): Promise<Drivers[K]>;
   /** The config file, if there is one. */
   readonly configFile: string | undefined;
+  /** Section of the config file that the options are from, such as `discovery`; undefined for the whole file. */
+  readonly configSection: string | undefined;
   /** Runs one call through the five stages. Never rejects: failures are in the settled call. */
   run(request: CallRequest): Promise<SettledCall>;
   /** Reports a failure outside any call to the `error` hooks. */
@@ -85,6 +87,8 @@ export interface GatewayOptions {
   readonly limits?: HookLimits;
   /** The config file that these options are from. */
   readonly configFile?: string | undefined;
+  /** Section of the config file that these options are from. */
+  readonly configSection?: string | undefined;
   /** The gateway that this one replaces. */
   readonly previous?: Gateway | undefined;
   /** Called with each error that no call returns, as `error` hooks are, and also while plugins are set up. */
@@ -108,7 +112,7 @@ const NOTICE_LIMIT = "The limit is half of limits.hookMs.";
  * ```
  */
 export async function createGateway(options: GatewayOptions = {}): Promise<Gateway> {
-  const { preset, limits = {}, configFile } = options;
+  const { preset, limits = {}, configFile, configSection } = options;
   let { previous } = options;
   const { hookMs = HOOK_MS } = limits;
   const given = [...(preset?.plugins ?? []), ...(options.plugins ?? [])];
@@ -161,6 +165,7 @@ export async function createGateway(options: GatewayOptions = {}): Promise<Gatew
     drivers: wiring.drivers,
     driver: wiring.driver,
     configFile,
+    configSection,
     get tools() {
       return hasMetaTools ? catalog.tools(metaServer.id) : catalog.tools();
     },

@@ -6,13 +6,19 @@ import type { BaseIssue } from "valibot";
  */
 export function describeIssue(issue: BaseIssue<unknown>, root: string): string {
   const inner = findCause(issue);
-  const path = [...toPath(issue), ...(inner === issue ? [] : toPath(inner))].join(".") || root;
+  const path = describePath(issue) ?? root;
   if (inner.type === "strict_object" && inner.expected === "never") return `${path}: there is no such option`;
   // For a missing option valibot gives only its name.
   if (objects.includes(inner.type) && inner.received === "undefined" && inner.expected?.startsWith('"'))
     return `${path}: expected a value, found nothing`;
   const expected = inner.message.startsWith("Invalid ") ? inner.expected : inner.message;
   return `${path}: expected ${expected ?? "another value"}, found ${describeFound(inner)}`;
+}
+
+/** Returns the path of a wrong option, such as `pool.size`; undefined for the options as a whole. */
+export function describePath(issue: BaseIssue<unknown>): string | undefined {
+  const inner = findCause(issue);
+  return [...toPath(issue), ...(inner === issue ? [] : toPath(inner))].join(".") || undefined;
 }
 
 function toPath(issue: BaseIssue<unknown>): string[] {

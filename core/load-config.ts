@@ -9,6 +9,7 @@ import type { GatewayOptions } from "./gateway.ts";
 import { describeIssue } from "./issues.ts";
 import { describeType, isJsonObject } from "./json.ts";
 import { addFileName, importModule, loadPlugin, loadPreset, type PresetTable } from "./load-module.ts";
+import { placeOption, placeStart } from "./option-path.ts";
 import { isPluginFactory, type Plugin, type PluginFactory } from "./plugin.ts";
 import type { Preset } from "./preset.ts";
 import type { JsonObject } from "./tool.ts";
@@ -31,7 +32,16 @@ export interface LoadConfigOptions {
   /** Files to try if there is no `toolpipe.config` file, the first of them first. */
   readonly otherFiles?: readonly string[];
   /** Selects the config in the content of a file; `undefined` if the file has none. */
-  readonly select?: (content: JsonObject, file: string) => unknown;
+  readonly select?: (content: JsonObject, file: string) => SelectedConfig | undefined;
+}
+
+/** The part of a file that is the config. */
+export interface SelectedConfig {
+  readonly config: unknown;
+  /** Section of the file that the config is, such as `discovery`. */
+  readonly section?: string | undefined;
+  /** Returns the path in the file of a path in the config; the path in the section by default. */
+  toFilePath?(path: string): string;
 }
 
 /** A config with its preset and plugins loaded, for `createGateway`. */
@@ -44,27 +54,30 @@ export interface LoadedConfig extends GatewayOptions {
 /** Finds, reads and checks a config, and loads the preset and the plugins it names. */
 export async function loadConfig(options: LoadConfigOptions): Promise<LoadedConfig> {
   const cwd = resolve(options.cwd ?? ".");
-  const { file, config, extra } = await chooseConfig(cwd, options);
+  const { file, section, config, extra, toFilePath } = await chooseConfig(cwd, options);
   const base = file ?? resolve(cwd, "toolpipe.config");
+  let known: readonly Configurable[] = [];
   try {
     const preset = await loadPreset(options.preset ?? config.preset ?? "anygpt", base, options.presets);
     const parts: (Plugin | PluginFactory)[] = [];
     for (const [index, part] of (config.plugins ?? []).entries())
       parts.push(typeof part === "string" ? await loadPlugin(part, base, `plugins.${index}`) : part);
-    const known = [...preset.plugins, ...parts.map(toConfigurable)];
+    known = [...preset.plugins, ...parts.map(toConfigurable)];
     const settings = claimKeys(known, extra, config.options ?? {});
     checkOptionNames(known, settings);
     const create = (part: Plugin | PluginFactory): Plugin => configurePart(part, settings);
     const { limits } = config;
     return {
       configFile: file,
+      ...(section !== undefined && { configSection: section }),
       preset: { ...preset, plugins: preset.plugins.map(create) },
       plugins: parts.map(create),
       settings,
       ...(limits && { limits }),
     };
   } catch (thrown) {
-    throw file === undefined ? thrown : addFileName(file, thrown);
+    if (file === undefined) throw thrown;
+    throw addFileName(file, placeOption(thrown, { known, config, extra, toFilePath }));
   }
 }
 
@@ -99,23 +112,31 @@ export async function findConfig(cwd: string): Promise<string | undefined> {
 
 interface ReadConfig {
   readonly file?: string;
+  readonly section?: string | undefined;
   readonly config: Config;
   /** Keys that the core does not know: plugins may claim them. */
   readonly extra: Record<string, unknown>;
+  toFilePath(path: string): string;
 }
 
 async function chooseConfig(cwd: string, options: LoadConfigOptions): Promise<ReadConfig> {
   const { select } = options;
-  if (options.file === undefined && options.look === false) return { config: {}, extra: {} };
+  const none: ReadConfig = { config: {}, extra: {}, toFilePath: (path) => path };
+  if (options.file === undefined && options.look === false) return none;
   const named = options.file === undefined ? await findConfig(cwd) : resolve(cwd, options.file);
   for (const file of named === undefined ? (options.otherFiles ?? []) : [named]) {
     if (file !== named && !(await exists(file))) continue;
     const content = await readContent(file);
-    const chosen = select ? select(content, file) : content;
-    if (chosen !== undefined) return { file, ...checkConfig(chosen, file) };
+    const chosen: SelectedConfig | undefined = select ? select(content, file) : { config: content };
+    if (chosen !== undefined) {
+      const { config, section } = chosen;
+      const toFilePath = (path: string): string =>
+        chosen.toFilePath?.(path) ?? (section === undefined ? path : `${section}.${path}`);
+      return { file, section, toFilePath, ...checkConfig(config, file, toFilePath) };
+    }
     if (file === named) throw new GatewayError("CONFIG_INVALID", `${file}: the file has no config.`);
   }
-  return { config: {}, extra: {} };
+  return none;
 }
 
 async function readContent(file: string): Promise<JsonObject> {
@@ -135,11 +156,16 @@ async function readContent(file: string): Promise<JsonObject> {
   );
 }
 
-function checkConfig(raw: unknown, file: string): Pick<ReadConfig, "config" | "extra"> {
+function checkConfig(
+  raw: unknown,
+  file: string,
+  toFilePath: ReadConfig["toFilePath"],
+): Pick<ReadConfig, "config" | "extra"> {
   const { $schema, preset, plugins, options, limits, ...extra } = raw as JsonObject;
   const parsed = v.safeParse(configSchema, { $schema, preset, plugins, options, limits });
   if (parsed.success) return { config: parsed.output, extra };
-  throw new GatewayError("CONFIG_INVALID", `${file}: ${describeIssue(parsed.issues[0], "the config")}`);
+  const issue = placeStart(describeIssue(parsed.issues[0], "the config"), toFilePath);
+  throw new GatewayError("CONFIG_INVALID", `${file}: ${issue}`);
 }
 
 async function importDefault(file: string): Promise<unknown> {

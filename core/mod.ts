@@ -35,7 +35,13 @@ export {
 } from "./gateway.ts";
 export type { HookLimits, HookName, Hooks, MaybePromise, Next } from "./hooks.ts";
 export { argumentLimits, checkJson, isJsonObject, type JsonLimits } from "./json.ts";
-export { findConfig, type LoadConfigOptions, type LoadedConfig, loadConfig } from "./load-config.ts";
+export {
+  findConfig,
+  type LoadConfigOptions,
+  type LoadedConfig,
+  loadConfig,
+  type SelectedConfig,
+} from "./load-config.ts";
 export type { PresetTable } from "./load-module.ts";
 export { type LocalTool, type LocalTools, localTools } from "./local-tools.ts";
 export { nearest } from "./nearest.ts";

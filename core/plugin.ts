@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { type ErrorKind, GatewayError } from "./errors.ts";
 import type { PluginGateway } from "./gateway.ts";
 import type { Hooks, MaybePromise } from "./hooks.ts";
-import { describeIssue } from "./issues.ts";
+import { describeIssue, describePath } from "./issues.ts";
 import type { CommandTable } from "./services/command.ts";
 import type { DriverKind, Drivers, ServiceName, Use } from "./services/mod.ts";
 
@@ -128,7 +128,7 @@ export function definePlugin<
         "PLUGIN_INVALID",
         `The plugin "${name}" has a wrong option: ${describeIssue(parsed.issues[0], "its options")}.`,
         {
-          data: { plugin: name },
+          data: { plugin: name, option: describePath(parsed.issues[0]) },
         },
       );
     }

@@ -9,7 +9,7 @@ import {
   type Tool,
 } from "../core/mod.ts";
 import { requestMeta } from "../core/services/policy.ts";
-import { milliseconds, option } from "./lib/options.ts";
+import { milliseconds, nameOption, option } from "./lib/options.ts";
 import { inferPolicy } from "./lib/risk.ts";
 
 const ms = milliseconds(1);
@@ -67,7 +67,7 @@ export const timeout = definePlugin({
           limits.set(tool, limit);
         }
         call.isTimed = true;
-        const clock = new Clock(call, limit, settings);
+        const clock = new Clock(call, limit, settings, gateway);
         return next().then(
           () => clock.stop(),
           (thrown) => {
@@ -86,12 +86,19 @@ class Clock {
   readonly #limit: TimeLimit;
   readonly #wish: TimeLimit | undefined;
   readonly #longest: number;
+  readonly #gateway: Pick<Gateway, "configSection">;
   readonly #began: number;
   #since: number;
   #hasReported = false;
   #timer: ReturnType<typeof setTimeout>;
 
-  constructor(call: Call, allowed: TimeLimit, { extendOnProgress, maxMs }: Settings) {
+  constructor(
+    call: Call,
+    allowed: TimeLimit,
+    { extendOnProgress, maxMs }: Settings,
+    gateway: Pick<Gateway, "configSection">,
+  ) {
+    this.#gateway = gateway;
     const most = Math.max(maxMs, allowed.ms);
     this.#call = call;
     // On the clock of the call, which stands still while the call is paused.
@@ -133,9 +140,10 @@ class Clock {
   }
 
   #toError(call: Call, isOver: boolean): GatewayError {
-    if (this.#wish) return timedOut(call, this.#wish);
-    if (isOver) return timedOut(call, { ms: this.#longest, setting: MAX }, true);
-    return timedOut(call, this.#limit, this.#hasReported);
+    const gateway = this.#gateway;
+    if (this.#wish) return timedOut(gateway, call, this.#wish);
+    if (isOver) return timedOut(gateway, call, { ms: this.#longest, setting: MAX }, true);
+    return timedOut(gateway, call, this.#limit, this.#hasReported);
   }
 }
 
@@ -152,15 +160,21 @@ function readWish({ meta }: Call, most: number): TimeLimit | undefined {
 /** A call that may have had its effect: making it again could have it twice. */
 const MAYBE_DONE: ErrorKind = { ...errorKinds.TIMEOUT, retry: false };
 
-function timedOut(call: Call, { ms, setting }: TimeLimit, reported = false): GatewayError {
+function timedOut(
+  gateway: Pick<Gateway, "configSection">,
+  call: Call,
+  { ms, setting: own }: TimeLimit,
+  reported = false,
+): GatewayError {
   const { toolId, tool, isSent } = call;
+  const setting = own.startsWith("options.") ? nameOption(gateway, own) : own;
   const limit = `The limit is ${setting}.`;
   if (isSent === false) {
     const message = `"${toolId}" was not sent within ${ms} ms, because its server was busy with other calls, so it has had no effect. ${limit}`;
     return new GatewayError("TIMEOUT", message, { data: { ms, setting, sent: false, retryable: true } });
   }
   const what =
-    setting === MAX && reported
+    own === MAX && reported
       ? `"${toolId}" was not done within ${ms} ms, though it reported progress.`
       : `"${toolId}" did not answer within ${ms} ms${reported ? " of its last progress" : ""}.`;
   const isHarmless = tool !== undefined && (tool.policy ?? inferPolicy(tool)).riskLevel === "low";

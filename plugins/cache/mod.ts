@@ -5,7 +5,7 @@ import type { CacheStorage } from "../../core/services/cache.ts";
 import { driverChoice, getDriverName } from "../lib/driver-choice.ts";
 import { fileStorage } from "../lib/files.ts";
 import { cacheFolder } from "../lib/folders.ts";
-import { option } from "../lib/options.ts";
+import { option, trueOrFalse } from "../lib/options.ts";
 import { createCache } from "./cache.ts";
 import { cacheDrivers, openStorage } from "./drivers.ts";
 
@@ -14,7 +14,7 @@ export { fileStorage } from "../lib/files.ts";
 export { type CacheParts, createCache } from "./cache.ts";
 
 const options = v.strictObject({
-  enabled: option(v.boolean(), "Whether anything is cached.", true),
+  enabled: option(trueOrFalse, "Whether anything is cached.", true),
   ttl: option(
     v.pipe(v.number(), v.minValue(0, "a number of seconds, 0 or more")),
     "Seconds for which lists of servers and tools are fresh.",

@@ -3,7 +3,7 @@ import { basename, join } from "node:path";
 import * as v from "valibot";
 import { GatewayError } from "../../core/errors.ts";
 import { describeType, isJsonObject } from "../../core/json.ts";
-import type { JsonObject } from "../../core/mod.ts";
+import type { JsonObject, SelectedConfig } from "../../core/mod.ts";
 import type { Machine } from "../../core/services/sources.ts";
 import { trueOrFalse } from "../lib/options.ts";
 import { getOwnConfigFile, thisMachine } from "../lib/server-entry/machine.ts";
@@ -38,11 +38,12 @@ export async function findReadable(files: readonly string[]): Promise<string | u
 export const switchedOff: Readonly<JsonObject> = Object.freeze({});
 
 /** Selects our part of a config file: the section `discovery` of AnyGPT's files, all of ours. */
-export function selectConfig(content: JsonObject, file: string): JsonObject | undefined {
+export function selectConfig(content: JsonObject, file: string): SelectedConfig | undefined {
   const { discovery, options, plugins, limits, preset } = content;
   // The preset `gateway` has options of this name.
-  if (preset === "gateway") return content;
-  if (!isJsonObject(discovery)) return basename(file).startsWith("anygpt.config.") ? undefined : content;
+  if (preset === "gateway") return { config: content };
+  if (!isJsonObject(discovery))
+    return basename(file).startsWith("anygpt.config.") ? undefined : { config: content };
   const { enabled, ...config } = discovery;
   const parsed = v.safeParse(v.optional(trueOrFalse), enabled);
   if (!parsed.success) {
@@ -53,14 +54,42 @@ export function selectConfig(content: JsonObject, file: string): JsonObject | un
     );
   }
   // A config that is switched off is still a config, so that no servers are imported in its place.
-  if (enabled === false) return { mcpServers: switchedOff };
+  if (enabled === false) return { config: { mcpServers: switchedOff } };
   // What stands beside the section counts too; within it, it counts first.
   return {
-    ...(limits !== undefined && { limits }),
-    ...config,
-    ...merge("options", options, config["options"], (a, b) => ({ ...(b as object), ...(a as object) })),
-    ...merge("plugins", plugins, config["plugins"], (a, b) => [...(b as unknown[]), ...(a as unknown[])]),
+    section: "discovery",
+    toFilePath: (path) => toFilePath(path, content, discovery),
+    config: {
+      ...(limits !== undefined && { limits }),
+      ...config,
+      ...merge("options", options, config["options"], (within, beside) => ({
+        ...(beside as object),
+        ...(within as object),
+      })),
+      ...merge("plugins", plugins, config["plugins"], (within, beside) => [
+        ...(beside as unknown[]),
+        ...(within as unknown[]),
+      ]),
+    },
   };
+}
+
+/** Returns the path in the file of a path in the merged config: in the section, unless it stands beside it only. */
+function toFilePath(path: string, content: JsonObject, section: JsonObject): string {
+  const [key = "", name = ""] = path.split(".");
+  const within = section[key];
+  const isBeside =
+    ["options", "plugins", "limits"].includes(key) &&
+    content[key] !== undefined &&
+    (within === undefined || (key === "options" && isJsonObject(within) && !Object.hasOwn(within, name)));
+  if (isBeside) return path;
+  // Plugins beside the section come before those in it.
+  const { plugins } = content;
+  if (key === "plugins" && Array.isArray(plugins) && /^\d+$/.test(name)) {
+    const index = Number(name) - plugins.length;
+    return index < 0 ? path : `discovery.plugins.${index}`;
+  }
+  return `discovery.${path}`;
 }
 
 /** Merges a value beside the section with the one in it. A value of the wrong type is left to be refused. */

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { LONGEST_TIMER_MS } from "../../core/hooks.ts";
+import type { Gateway } from "../../core/mod.ts";
 
 type Described<S extends v.GenericSchema> = v.SchemaWithPipe<
   readonly [S, v.DescriptionAction<v.InferOutput<S>, string>]
@@ -32,4 +33,9 @@ export function milliseconds(least: number) {
     v.minValue(least, `a number of milliseconds, ${least} or more`),
     v.maxValue(LONGEST_TIMER_MS, "a number of milliseconds that a timer can hold"),
   );
+}
+
+/** Names an option by its path in the config file of a gateway: in its section, if the config is one. */
+export function nameOption({ configSection }: Pick<Gateway, "configSection">, path: string): string {
+  return configSection === undefined ? path : `${configSection}.${path}`;
 }

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { GatewayError } from "../../core/mod.ts";
-import { option } from "../lib/options.ts";
+import { option, trueOrFalse } from "../lib/options.ts";
 import { compilePatternWith, loadRegexEngine, type Pattern, type RegexEngine } from "./pattern.ts";
 
 const nonEmpty = v.pipe(v.string(), v.minLength(1, "a string that is not empty"));
@@ -17,7 +17,7 @@ export const toolRule = v.strictObject({
   ),
   server: option(nonEmpty, "Only the tools of this server."),
   enabled: option(
-    v.boolean(),
+    trueOrFalse,
     "Whether the tools may be used. Of several rules with this field, the first counts.",
   ),
   tags: option(

@@ -68,6 +68,14 @@ test("a call whose tool takes too long ends with TIMEOUT, at its time and not be
   expect(error.message).toBe(`"slow:wait" did not answer within 100 ms. The limit is options.timeout.ms.`);
 });
 
+test("the limit of a config that is a section of its file is named by its path there", async () => {
+  const { plugin } = slow();
+  const gateway = await createGateway({ plugins: [timeout({ ms: 5 }), plugin], configSection: "discovery" });
+  const running = gateway.run({ tool: "slow:wait" });
+  await vi.advanceTimersByTimeAsync(5);
+  expect(getError(await running).data).toMatchObject({ setting: "discovery.options.timeout.ms" });
+});
+
 test("its signal is aborted with the same error", async () => {
   const { plugin, call } = slow();
   const gateway = await openTimeout({ ms: 100 }, plugin);

@@ -110,6 +110,33 @@ describe("the files of the AnyGPT specification", () => {
     expect(names(await load({ "project/anygpt.config.ts": config }))).toEqual(["mine"]);
   });
 
+  test.each([
+    ["discovery: { options: { timeout: { ms: 'x' } } }", "discovery.options.timeout.ms: expected number"],
+    ["discovery: {}, options: { timeout: { ms: 'x' } }", "wrong option: options.timeout.ms: expected number"],
+    ["discovery: { options: { timeoutt: {} } }", "discovery.options.timeoutt: there is no plugin"],
+    [
+      "discovery: { timeout: { ms: 5 } }",
+      'discovery.timeout: there is no such option; did you mean "discovery.options.timeout"?',
+    ],
+    ["discovery: { limits: { x: 1 } }", "discovery.limits.x: there is no such option"],
+    ["discovery: {}, limits: { x: 1 }", ": limits.x: there is no such option"],
+    ["discovery: { plugins: ['./no.ts'] }", 'discovery.plugins.0: "./no.ts" could not be loaded'],
+    ["discovery: { plugins: [] }, plugins: ['./no.ts']", ': plugins.0: "./no.ts" could not be loaded'],
+    [
+      "discovery: { toolRules: [{ pattern: ['*'], enabled: 'false' }] }",
+      "discovery.toolRules.0.enabled: expected true or false, found a string",
+    ],
+    ["discovery: { cache: { enabled: 0 } }", "discovery.cache.enabled: expected true or false, found 0"],
+    [
+      "discovery: { servers: [{ name: 'a', enabled: [], connection: { type: 'stdio', command: 'x' } }] }",
+      "discovery.servers.0.enabled: expected true or false",
+    ],
+  ])("have faults that are named by the path that works: %s", async (text, message) => {
+    await expect(load({ "project/anygpt.config.ts": `export default { ${text} };` })).rejects.toThrow(
+      message,
+    );
+  });
+
   test("can be named", async () => {
     expect(names(await load(files, "anygpt.config.ts"))).toEqual(["section"]);
     await expect(
