@@ -104,6 +104,11 @@ export function isAnswer(thrown: unknown): thrown is Error & { readonly code: nu
   return thrown instanceof Error && thrown.name === "ProtocolError" && Number.isSafeInteger(codeOf(thrown));
 }
 
+/** Whether a message was not sent because the connection was over. */
+export function isClosed(thrown: unknown): boolean {
+  return ownError(thrown)?.code === UPSTREAM_CLOSED.code;
+}
+
 /** An error of our own: thrown by a transport, or put by it in place of an answer. */
 function ownError(thrown: unknown): GatewayError | undefined {
   if (GatewayError.is(thrown)) return thrown;

@@ -2,7 +2,7 @@ import type { Client } from "@modelcontextprotocol/client";
 import { LONGEST_TIMER_MS } from "../../core/hooks.ts";
 import { type GatewayError, getAbortReason, isJsonObject, type JsonObject, version } from "../../core/mod.ts";
 import { CONNECT_TIMEOUT, NEEDS_AUTH, SPAWN_FAILED, type UpstreamInfo } from "../../core/services/servers.ts";
-import { connectError, connectTimeout, isAnswer } from "./errors.ts";
+import { connectError, connectTimeout, isAnswer, isClosed } from "./errors.ts";
 import type { ConnectMcpOptions, McpTransport } from "./session.ts";
 
 /** The message that opens a connection: `initialize` of the legacy protocol, or `discover` of the modern one. */
@@ -59,7 +59,9 @@ export async function negotiate(
         await closing;
         throw getAbortReason(signal);
       }
-      const { closeReason } = transport;
+      // A process that is gone refuses the first message before it is known why it ended.
+      if (isClosed(thrown)) await closing;
+      const closeReason = transport.closeReason ?? (isClosed(thrown) ? transport.endReason : undefined);
       const error = connectError(thrown, { name, closeReason, explain: options.explain });
       // The first failure is the real one, unless it is due to a prior that is no longer true.
       if (failure === undefined || isFromPrior) failure = error;

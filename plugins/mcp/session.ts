@@ -22,6 +22,8 @@ export type { McpPrior } from "./handshake.ts";
 export interface McpTransport extends Transport {
   /** Reason for the end of the connection; completes "because". Absent while it is open or if none is known. */
   readonly closeReason?: string | undefined;
+  /** Reason for which the server ended by itself, known at the latest once `close` is over. */
+  readonly endReason?: string | undefined;
   /** Whether it ends a request when the `requestSignal` that it was sent with is aborted. */
   readonly endsBySignal?: boolean | undefined;
   /** Begins to start, so that the server gets ready while the SDK is loaded. */

@@ -31,6 +31,8 @@ export interface Child {
   write(text: string): Promise<void>;
   /** The last 64 KB that it wrote to its error output. */
   errorOutput(): string;
+  /** Why it ended by itself, also where `close` was called before that was known; completes "because". */
+  endReason(): string | undefined;
   /** Asks the process to end, then makes it and all that it started; resolves when none of them lives. */
   close(): Promise<void>;
 }
@@ -55,6 +57,8 @@ export async function startChild(command: ChildCommand, events: ChildEvents): Pr
   let exitedAt = 0;
   let exit = "";
   let outputEnded = false;
+  let firstReason: string | undefined;
+  let signalled = false;
   let over = false;
   let lastWords: ReturnType<typeof setTimeout> | undefined;
   let closing: Promise<void> | undefined;
@@ -84,6 +88,8 @@ export async function startChild(command: ChildCommand, events: ChildEvents): Pr
     pid,
     write: (text) => input.write(text),
     errorOutput: () => errorOutput.text(),
+    // An exit that we caused is no reason.
+    endReason: () => (exit !== "" && !signalled ? exit : firstReason),
     close() {
       over = true;
       closing ??= shutDown();
@@ -93,6 +99,7 @@ export async function startChild(command: ChildCommand, events: ChildEvents): Pr
 
   /** Waits a moment for the exit code, or for what the process wrote last. */
   function endSoon(reason: string): void {
+    firstReason ??= reason;
     if (over) return;
     const finish = (): void => {
       clearTimeout(lastWords);
@@ -108,6 +115,7 @@ export async function startChild(command: ChildCommand, events: ChildEvents): Pr
   async function shutDown(): Promise<void> {
     input.end();
     if (!(await waitUntilGone(GRACE_AFTER_INPUT_MS, GRACE_WITHOUT_LEADER_MS))) {
+      signalled = true;
       signalGroup(pid, "SIGTERM");
       if (!(await waitUntilGone(GRACE_AFTER_TERM_MS, GRACE_WITHOUT_LEADER_MS))) {
         signalGroup(pid, "SIGKILL");

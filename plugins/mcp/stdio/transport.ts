@@ -38,6 +38,8 @@ export interface StdioTransport extends Transport {
   readonly degraded: boolean;
   /** Reason for the end of the connection; completes "because". */
   readonly closeReason: string | undefined;
+  /** Reason for which the process ended by itself, known at the latest once `close` is over. */
+  readonly endReason: string | undefined;
 }
 
 /** Limits of one message of a server: 10 MB, 64 levels deep. */
@@ -71,6 +73,9 @@ export function createStdioTransport(
     },
     get closeReason() {
       return closeReason;
+    },
+    get endReason() {
+      return closeReason ?? child?.endReason();
     },
     counters,
     prepare() {

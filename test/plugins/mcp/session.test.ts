@@ -1,7 +1,10 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Cancellation, GatewayError } from "../../../core/mod.ts";
 import { connectStdio, type StdioUpstream } from "../../../plugins/mcp/stdio/connect.ts";
 import { faulty, fixture, isAlive, readText, script } from "../../support/stdio-servers.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { until } from "../../support/until.ts";
 import { connected } from "./_stdio.ts";
 
@@ -53,6 +56,26 @@ describe("a connection that does not come about", () => {
     expect(JSON.stringify(error)).not.toContain("canary");
     expect(error.cause.message).toContain("canary: the key is missing");
   });
+
+  test.skipIf(process.platform === "win32")(
+    "the end of a server that takes no message is the reason, though it is known only after the refused message",
+    async () => {
+      const mark = join(await temporaryFolder({ keep: "" }), "closed");
+      const connection = {
+        type: "stdio" as const,
+        command: "/bin/sh",
+        args: ["-c", `exec 0<&-; : > '${mark}'; sleep 0.2; exit 3`],
+        env: {},
+      };
+      const turns = { waitedMs: 0, take: () => until(() => existsSync(mark)) };
+      await expect(connectStdio(connection, { name: "shut", turns })).rejects.toMatchObject({
+        code: "CONNECT_FAILED",
+        message: expect.stringMatching(
+          /^The server "shut" ended before it was ready: its process (ended with exit code 3|closed its input)\.$/,
+        ),
+      });
+    },
+  );
 
   test("a server that refuses the handshake is quoted in one clean line", async () => {
     await expect(connectStdio(faulty("refuseinit"), { name: "paid" })).rejects.toMatchObject({
