@@ -51,11 +51,10 @@ const listMcpServers: MetaTool = {
     const rows = await createEngine(gateway).listServers();
     const { rows: fitted, more } = fitRows(getAnswersSettings(gateway).listTokens, rows, "description");
     const next = "search_tools finds the tools of the others";
-    const notices = gateway.services.notices?.() ?? [];
     return answer(gateway, {
       servers: fitted,
       ...(more > 0 && { more, next }),
-      ...(notices.length > 0 && { note: notices.join(" ") }),
+      ...describeNotices(gateway),
     });
   },
 };
@@ -90,16 +89,18 @@ const searchTools: MetaTool = {
     });
     const results = hits.map(toSearchResult);
     const pending = listPendingServers(gateway).slice(0, 5);
+    const notices = describeNotices(gateway);
     const note = {
       ...(nearest.length > 0 && { nearest: nearest.map(({ id }) => shorten(id, 80)) }),
       ...(disabled > 0 && { disabled }),
       ...(pending.length > 0 && { notSearched: pending }),
     };
-    if (limit !== undefined) return answer(gateway, { results, ...note });
+    if (limit !== undefined) return answer(gateway, { results, ...note, ...notices });
     const spent = Object.keys(note).length > 0 ? estimateTokens(JSON.stringify(note)) : 0;
     return answer(gateway, {
       ...packSearchResults(results, getAnswersSettings(gateway).searchTokens - spent),
       ...note,
+      ...notices,
     });
   },
 };
@@ -191,6 +192,12 @@ const executeTool: MetaTool = {
 function findReader({ services }: Gateway, server: string, name: string): Tool | undefined {
   const tool = services.results?.tool;
   return tool?.id === `${server}:${name}` ? tool : undefined;
+}
+
+/** Describes what agents must know about the gateway, such as that another config serves than they may expect. */
+function describeNotices({ services }: Gateway): { readonly note?: string } {
+  const notices = services.notices?.() ?? [];
+  return notices.length > 0 ? { note: notices.join(" ") } : {};
 }
 
 function checkServer(gateway: Gateway, server: string): void {

@@ -178,8 +178,11 @@ describe("toolpipe, started by a client in a folder with a config", () => {
     const home = await temporaryFolder({ "toolpipe.config.json": '{ "mcpServers": {} }' });
     const file = join(home, "toolpipe.config.json");
     const waiting = `${file} is not used, because it is not approved in its current form.`;
-    const ask = async (server: Awaited<ReturnType<typeof startServe>>): Promise<string> =>
-      JSON.stringify(await server.request("tools/call", { name: "list_mcp_servers", arguments: {} }));
+    const ask = async (server: Awaited<ReturnType<typeof startServe>>, query?: string): Promise<string> => {
+      const list = { name: "list_mcp_servers", arguments: {} };
+      const search = { name: "search_tools", arguments: { query } };
+      return JSON.stringify(await server.request("tools/call", query === undefined ? list : search));
+    };
     const instructions = async (server: Awaited<ReturnType<typeof startServe>>): Promise<string> => {
       const clientInfo = { name: "test", version: "1" };
       const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo };
@@ -190,6 +193,7 @@ describe("toolpipe, started by a client in a folder with a config", () => {
     expect(await instructions(fresh)).toContain(waiting);
     expect(await ask(fresh)).toContain(`${waiting} To use it, read it`);
     expect(await ask(fresh)).toContain(instead);
+    expect(await ask(fresh, "read a file")).toContain(instead);
     expect(fresh.errors.join("\n")).toMatch(/is not approved in its current form.* instead\.$/m);
     fresh.child.stdin.end();
     await fresh.exit;
