@@ -63,7 +63,7 @@ function isApproved({ services }: Gateway, server: string): boolean {
 }
 
 /** Whether a tool may be called only to see its output. */
-function isHarmless(tool: Tool): boolean {
+export function isHarmless(tool: Tool): boolean {
   return tool.enabled && !tool.builtin && (tool.policy ?? inferPolicy(tool)).riskLevel === "low";
 }
 

@@ -1,5 +1,11 @@
 import { relative } from "node:path";
-import { type Gateway, GatewayError, type JsonObject, type LoadedConfig } from "../../../core/mod.ts";
+import {
+  type Gateway,
+  GatewayError,
+  type JsonObject,
+  type LoadedConfig,
+  type Tool,
+} from "../../../core/mod.ts";
 import {
   type Command,
   type CommandContext,
@@ -25,7 +31,7 @@ import {
   readCapabilityRecord,
   requestApproval,
 } from "../capability-files/mod.ts";
-import { createOutputIntrospection } from "../introspect-output.ts";
+import { createOutputIntrospection, isHarmless } from "../introspect-output.ts";
 import { exportedTool } from "../manifest.ts";
 import { type DiscoveredTool, serverDiscovery } from "../mod.ts";
 import { approvalParts } from "../register-server.ts";
@@ -147,6 +153,7 @@ async function discover(
       choice,
       async (own) => {
         await own.services.servers?.refresh(name);
+        for (const tool of named || []) warnOfRisk(own.catalog.tool(`${name}:${tool}`));
         const introspectTool = createOutputIntrospection(own, mayCall);
         const found: Found[] = [];
         for (const tool of tools)
@@ -158,6 +165,14 @@ async function discover(
   } finally {
     done();
   }
+}
+
+/** Warns of a tool that the user named and that is not called, because it may change something. */
+function warnOfRisk(tool: Tool | undefined): void {
+  if (!tool || isHarmless(tool)) return;
+  process.stderr.write(
+    `"${toTerminalLine(tool.id)}" was not called for its output, because its name does not say that it only reads.\n`,
+  );
 }
 
 function withOnlyServer(

@@ -188,7 +188,8 @@ None of this can be called before you approve it: toolpipe approve notes
     const refused = await runMain([...line, "--outputs", ...command]);
     expect(refused).toMatchObject({ code: 0, stderr: expect.stringContaining("--call TOOL") });
     expect(await readFile(file, "utf8")).not.toContain(":output-schema");
-    await runMain([...line, ...names.slice(2).flatMap((name) => ["--call", name]), ...command]);
+    const risky = await runMain([...line, ...names.slice(2).flatMap((name) => ["--call", name]), ...command]);
+    for (const name of names.slice(2)) expect(risky.stderr).toContain(`"notes:${name}" was not called`);
     expect((await runMain(["audit", "tail", "--json"])).stdout).not.toContain('"notes:');
     await runMain([...line, "--call", "list_notes", "--call=delete_note", ...command]);
     expect(await readFile(file, "utf8")).toContain(":output-schema [:vector [:map\n    [:id :int]]]\n");
