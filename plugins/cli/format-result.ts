@@ -14,10 +14,30 @@ const ACRONYMS: ReadonlySet<string> = new Set([
   "url",
 ]);
 
-/** Formats the result of a tool for a person: a flat object as `Key: value` lines, other JSON indented, text as it is. */
+/**
+ * Formats the result of a tool for a person: a flat object as `Key: value` lines, other JSON indented, text as it is. A
+ * flat structured object follows a text that does not have its values.
+ */
 export function formatResult({ content, structuredContent }: ToolResult): string {
-  if (content.length > 0) return content.map(formatBlock).join("\n");
-  return structuredContent === undefined ? "(nothing)" : formatValue(structuredContent);
+  if (content.length === 0)
+    return structuredContent === undefined ? "(nothing)" : formatValue(structuredContent);
+  const said = content.map(formatBlock).join("\n");
+  if (!isJsonObject(structuredContent) || !isFlat(structuredContent)) return said;
+  const texts = content.flatMap(({ type, text }) => (type === "text" ? [String(text)] : []));
+  const missing = Object.fromEntries(
+    Object.entries(structuredContent).filter(
+      ([, value]) => !texts.some((text) => hasWord(text, String(value))),
+    ),
+  );
+  return isFlat(missing) ? `${said}\n${formatFlat(missing)}` : said;
+}
+
+/** Whether a text has a value that is no part of a longer word or number. */
+function hasWord(text: string, value: string): boolean {
+  const isPart = (character: string | undefined): boolean => /[\p{L}\p{N}]/u.test(character ?? "");
+  for (let at = text.indexOf(value); value !== "" && at !== -1; at = text.indexOf(value, at + 1))
+    if (!isPart(text[at - 1]) && !isPart(text[at + value.length])) return true;
+  return false;
 }
 
 function formatBlock(block: ContentBlock): string {

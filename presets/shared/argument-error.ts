@@ -123,7 +123,8 @@ function renderExpected(schema: unknown, root: unknown): string {
 /** Renders a wrong value. Strings may be secret, so only their length is told. */
 function renderFound(value: unknown): string {
   if (value === undefined) return "nothing";
-  if (typeof value === "string") return `a string of ${value.length} characters`;
+  if (typeof value === "string")
+    return `a string of ${value.length} character${value.length === 1 ? "" : "s"}`;
   if (Array.isArray(value)) return `a list of ${value.length}`;
   return typeof value === "object" && value !== null ? "an object" : String(value);
 }

@@ -27,6 +27,19 @@ test.each([
   ],
   ["text", textResult("Issue #123 created"), "Issue #123 created"],
   ["an empty object", textResult("{}"), "{}"],
+  [
+    "a text with structured content of which it has one value",
+    {
+      content: [{ type: "text" as const, text: "Issue #123 created" }],
+      structuredContent: { issue_number: 123, part: 12, url: "https://example.com/123", state: "open" },
+    },
+    "Issue #123 created\nPart: 12\nURL: https://example.com/123\nState: open",
+  ],
+  [
+    "structured content that is the text too",
+    { content: [{ type: "text" as const, text: '{"a":1,"b":"x"}' }], structuredContent: { a: 1, b: "x" } },
+    "A: 1\nB: x",
+  ],
   ["nothing", { content: [] }, "(nothing)"],
 ])("%s is printed for a person to read", (_what, result, text) => {
   expect(formatResult(result)).toBe(text);

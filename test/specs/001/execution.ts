@@ -142,13 +142,8 @@ Tools: 3 total, 1 enabled
     "851-859",
     "A success prints what is executed, the mark and the result, an object as lines of key and value.",
     async () => {
-      const structured = { URL: issue["url"], Title: "Bug report", State: "open" };
-      const answers = { create_issue: { content: [], structuredContent: structured } };
-      const option = await configOption("lines", {
-        mcpServers: { github: toldServer([{ name: "create_issue" }], answers) },
-      });
-      expect((await run("execute", "github", "create_issue", option)).stdout).toBe(
-        `Executing: github:create_issue\n\n✓ Success\n\nResult:\n  URL: ${issue["url"]}\n  Title: Bug report\n  State: open\n`,
+      expect((await run("execute", "github", "create_issue", args)).stdout).toBe(
+        `Executing: github:create_issue\n\n✓ Success\n\nResult:\n  Issue #123 created\n  URL: ${issue["url"]}\n  Title: Bug report\n  State: open\n`,
       );
     },
   );
