@@ -10,6 +10,7 @@ import {
 } from "../../core/mod.ts";
 import { parseJsonObject } from "../../plugins/lib/json.ts";
 import { option, wholeNumber } from "../../plugins/lib/options.ts";
+import { coerceArguments } from "./coerce.ts";
 
 const tokens = wholeNumber(50);
 const options = v.strictObject({
@@ -71,7 +72,7 @@ export function hasStringArguments(call: Call): boolean {
   return parsedCalls.has(call);
 }
 
-/** Configures the five tools. Listed before the plugin that checks arguments, since it parses those sent as a string. */
+/** Configures the five tools. Listed before the plugin that checks arguments, since it parses what was sent as a string. */
 export const answers = definePlugin({
   name: "answers",
   uses: [],
@@ -79,6 +80,11 @@ export const answers = definePlugin({
   setup(gateway, settings) {
     settingsByCatalog.set(gateway.catalog, settings);
     return {
+      // Before a confirmation is asked for: it is of the arguments that are sent.
+      policy(call) {
+        const { tool, args } = call;
+        if (tool && !tool.builtin) call.args = coerceArguments(args, tool.inputSchema);
+      },
       validate(call) {
         const { tool, args } = call;
         const { arguments: given } = args;

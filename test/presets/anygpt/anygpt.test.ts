@@ -215,7 +215,12 @@ describe("execute_tool", () => {
   test.each([
     ["an unknown tool", { ...add, tool: "subtract" }, "TOOL_NOT_FOUND", "resolve"],
     ["an unknown server", { ...add, server: "nowhere" }, "TOOL_NOT_FOUND", "resolve"],
-    ["wrong arguments of the tool", { ...add, arguments: { a: 2, b: "3" } }, "INVALID_ARGUMENTS", "validate"],
+    [
+      "wrong arguments of the tool",
+      { ...add, arguments: { a: 2, b: "three" } },
+      "INVALID_ARGUMENTS",
+      "validate",
+    ],
   ])("fails with the error of the inner call in both records: %s", async (_what, args, code, stage) => {
     const { gateway, records } = await openPreset(anygpt);
     const call = await gateway.run({ tool: "anygpt:execute_tool", args });

@@ -132,6 +132,57 @@ describe("arguments as a JSON string", () => {
   });
 });
 
+describe("arguments of which a part is a string in place of", () => {
+  const seen: unknown[] = [];
+  const echo = localTools("typed", { id: "typed" }, [
+    {
+      name: "echo",
+      inputSchema: {
+        type: "object",
+        properties: {
+          count: { type: "integer" },
+          ratio: { type: "number" },
+          to: { type: "object" },
+          list: { type: "array" },
+          text: { type: "string" },
+        },
+      },
+      run: (args) => {
+        seen.push(args);
+        return textResult("done");
+      },
+    },
+  ]);
+  const run = async (args: object) => {
+    const gateway = await openGateway({ preset: anygpt, plugins: [echo] });
+    return gateway.run({
+      tool: "anygpt:execute_tool",
+      args: { server: "typed", tool: "echo", arguments: args },
+    });
+  };
+
+  test.each([
+    ["a whole number", { count: "5" }, { count: 5 }],
+    ["a number", { ratio: "-0.5" }, { ratio: -0.5 }],
+    ["an object", { to: '{"a":1}' }, { to: { a: 1 } }],
+    ["a list", { list: "[1]" }, { list: [1] }],
+    ["nothing, where a string is meant", { text: "5" }, { text: "5" }],
+  ])("%s reach the tool as its schema says", async (_what, given, args) => {
+    await run(given);
+    expect(seen.at(-1)).toEqual(args);
+  });
+
+  test.each([
+    ["a number that would lose digits", { count: "12345678901234567890" }, "INVALID_ARGUMENTS"],
+    ["a number with more behind it", { ratio: "5 apples" }, "INVALID_ARGUMENTS"],
+    ["part of a whole number", { count: "1.5" }, "INVALID_ARGUMENTS"],
+    ["a list for an object", { to: "[1]" }, "INVALID_ARGUMENTS"],
+    ["an object that reaches a prototype", { to: '{"__proto__":{"a":1}}' }, "FORBIDDEN_KEY"],
+  ])("%s are refused", async (_what, given, code) => {
+    expect(getError(await run(given)).code).toBe(code);
+  });
+});
+
 describe("a wrong argument is answered with the exact path, what was expected and how the tool is called", () => {
   const to = { name: "Ada" };
 
