@@ -3,7 +3,7 @@ import { basename, join } from "node:path";
 import * as v from "valibot";
 import { GatewayError } from "../../core/errors.ts";
 import { describeType, isJsonObject } from "../../core/json.ts";
-import type { JsonObject, SelectedConfig } from "../../core/mod.ts";
+import type { JsonObject, LoadedConfig, SelectedConfig } from "../../core/mod.ts";
 import type { Machine } from "../../core/services/sources.ts";
 import { trueOrFalse } from "../lib/options.ts";
 import { getOwnConfigFile, thisMachine } from "../lib/server-entry/machine.ts";
@@ -35,7 +35,13 @@ export async function findReadable(files: readonly string[]): Promise<string | u
 }
 
 /** Servers of a config that is switched off. */
-export const switchedOff: Readonly<JsonObject> = Object.freeze({});
+const switchedOff: Readonly<JsonObject> = Object.freeze({});
+
+/** Whether a config is switched off, so that it has no servers. */
+export function isSwitchedOff({ settings }: LoadedConfig): boolean {
+  const sources = settings?.["sources"];
+  return isJsonObject(sources) && sources["mcpServers"] === switchedOff;
+}
 
 /** Selects our part of a config file: the section `discovery` of AnyGPT's files, all of ours. */
 export function selectConfig(content: JsonObject, file: string): SelectedConfig | undefined {

@@ -8,7 +8,8 @@ import {
   failedServers,
   unknownServers,
 } from "../lib/servers.ts";
-import { formatCount, output } from "../lib/terminal/output.ts";
+import { formatCount, formatPath, output } from "../lib/terminal/output.ts";
+import { isSwitchedOff } from "./config-files.ts";
 import { openGateway } from "./context.ts";
 import { listRuleWarnings } from "./rule-warnings.ts";
 import { listShownServers, type ShownServer } from "./running-status.ts";
@@ -25,15 +26,19 @@ export const command = defineCommand({
     ...configArgs,
   },
   async run(given) {
-    await openGateway(given, async (gateway) => {
+    await openGateway(given, async (gateway, config) => {
       const asked = given.status
         ? askableServers(gateway)
         : [...unknownServers(gateway), ...failedServers(gateway)];
       await askServers(gateway, asked, { limitMs: CHECK_MS });
       const shown = await listShownServers(gateway);
       const servers = shown.map(({ isIdle: _, ...row }) => row);
-      output(given.json, { servers }, () => describe(gateway, shown, given));
-      const notes = [...(await describeBrokenFiles(gateway)), ...(await listRuleWarnings(gateway))];
+      output(given.json, { servers }, () =>
+        isSwitchedOff(config) && shown.length === 0
+          ? `Discovery is switched off: "enabled" is false in ${formatPath(String(gateway.configFile))}.\n`
+          : describe(gateway, shown, given),
+      );
+      const notes = [...(await describeMissing(gateway)), ...(await listRuleWarnings(gateway))];
       for (const note of notes) process.stderr.write(`! ${note}\n`);
     });
   },
@@ -62,10 +67,12 @@ function capitalize(status: string): string {
   return `${status.charAt(0).toUpperCase()}${status.slice(1)}`.replace("-", " ");
 }
 
-/** Describes broken files: their servers are missing from the list. */
-async function describeBrokenFiles({ services }: Gateway): Promise<string[]> {
-  const { files = [] } = (await services.sources?.collect()) ?? {};
-  return files.flatMap(({ status, source, reason }) =>
+/** Describes files and definitions that cannot be used: their servers are missing from the list. */
+async function describeMissing({ services }: Gateway): Promise<string[]> {
+  const { files = [], warnings = [] } = (await services.sources?.collect()) ?? {};
+  const broken = files.flatMap(({ status, source, reason }) =>
     status === "broken" ? [`The servers of ${source} cannot be read. ${reason}`] : [],
   );
+  const invalid = warnings.filter(({ code }) => code === "ENTRY_INVALID");
+  return [...broken, ...invalid.map(({ message }) => message)];
 }

@@ -4,6 +4,6 @@
  * @module
  */
 export { anygptProgram, toolpipeProgram } from "./commands.ts";
-export { switchedOff } from "./config-files.ts";
+export { isSwitchedOff } from "./config-files.ts";
 export { addPlugins, loadCliConfig, loadServeConfig } from "./context.ts";
 export { main } from "./main.ts";

@@ -19,8 +19,9 @@ export class ConfigurationLoader {
    */
   async load(configPath?: string): Promise<CompatConfig> {
     try {
-      const { loadServeConfig, switchedOff } = await import("../../plugins/cli/mod.ts");
-      const { configFile, settings = {} } = await loadServeConfig({ config: configPath });
+      const { isSwitchedOff, loadServeConfig } = await import("../../plugins/cli/mod.ts");
+      const config = await loadServeConfig({ config: configPath });
+      const { configFile, settings = {} } = config;
       if (configFile === undefined) return structuredClone(DEFAULT_CONFIG);
       const [sources, rules, cache] = ["sources", "rules", "cache"].map((name) => toObject(settings[name]));
       const { mcpServers } = sources ?? {};
@@ -29,7 +30,7 @@ export class ConfigurationLoader {
         ...toObject(entry),
       }));
       return checkDiscoveryConfig({
-        enabled: mcpServers !== switchedOff,
+        enabled: !isSwitchedOff(config),
         cache: { enabled: true, ttl: 3600, ...cache },
         sources: sources?.["sources"] ?? [],
         servers: [...((sources?.["servers"] as JsonObject[] | undefined) ?? []), ...named],

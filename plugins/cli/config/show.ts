@@ -1,8 +1,8 @@
-import { type Gateway, isJsonObject, type LoadedConfig } from "../../../core/mod.ts";
+import type { Gateway, LoadedConfig } from "../../../core/mod.ts";
 import { configArgs, defineCommand } from "../../../core/services/command.ts";
 import { askServers, CHECK_MS, unknownServers } from "../../lib/servers.ts";
 import { formatCount, formatPath, output, toTerminalLine } from "../../lib/terminal/output.ts";
-import { switchedOff } from "../config-files.ts";
+import { isSwitchedOff } from "../config-files.ts";
 import { openGateway } from "../context.ts";
 import { listRuleWarnings, readRules, type WrittenRule } from "../rule-warnings.ts";
 import { listShownServers } from "../running-status.ts";
@@ -23,12 +23,12 @@ export const command = defineCommand({
 type ConfigFacts = Awaited<ReturnType<typeof collectFacts>>;
 
 async function collectFacts(gateway: Gateway, config: LoadedConfig) {
-  const { configFile, preset, settings: options = {} } = config;
+  const { configFile, preset } = config;
   const rows = await listShownServers(gateway);
   const ttlMs = gateway.services.cache?.ttlMs;
   const { files = [] } = (await gateway.services.sources?.collect()) ?? {};
   return {
-    enabled: readOption(options["sources"], "mcpServers") !== switchedOff,
+    enabled: !isSwitchedOff(config),
     file: configFile ?? null,
     preset: preset.name,
     plugins: gateway.plugins,
@@ -47,10 +47,6 @@ async function collectFacts(gateway: Gateway, config: LoadedConfig) {
       enabled: rows.reduce((sum, { enabledCount }) => sum + enabledCount, 0),
     },
   };
-}
-
-function readOption(options: object | undefined, name: string): unknown {
-  return isJsonObject(options) ? options[name] : undefined;
 }
 
 function describe(facts: ConfigFacts): string {

@@ -171,6 +171,27 @@ describe("list", () => {
     expect(stdout).toContain("  Status: Connected\n  It is part of the gateway.\n");
   });
 
+  test("a server whose definition cannot be used is told of", async () => {
+    await place({
+      home: { ".cursor/mcp.json": { mcpServers: { one: { ...faulty(), disabled: "false" } } } },
+    });
+    const { code, stderr } = await runMain(["list"]);
+    expect(code).toBe(0);
+    expect(stderr).toMatch(
+      /^! In [^\n]*, the server "one" cannot be used: its "disabled" is neither true nor false\.\n$/,
+    );
+  });
+
+  test("a config that is switched off is told of, not one without servers", async () => {
+    const { project } = await place({
+      project: { "anygpt.config.ts": "export default { discovery: { enabled: false } };" },
+    });
+    const { stdout } = await runMain(["list"]);
+    expect(stdout).toBe(
+      `Discovery is switched off: "enabled" is false in ${join(project, "anygpt.config.ts")}.\n`,
+    );
+  });
+
   test("a file that cannot be read is told of, in one line", async () => {
     await place({
       home: {
