@@ -46,3 +46,8 @@ function describeFound(issue: BaseIssue<unknown>): string {
   const isChoice = ["picklist", "literal", "enum"].includes(issue.type) && issue.expected?.includes('"');
   return isChoice && input.length <= 40 ? JSON.stringify(input) : "a string";
 }
+
+/** Replaces the path of a config that a message begins with. */
+export function placeStart(message: string, toFilePath: (path: string) => string): string {
+  return message.replace(/^\w[\w.-]*(?=: )/, (path) => toFilePath(path));
+}

@@ -6,10 +6,9 @@ import { type Config, configSchema } from "./config.ts";
 import { readDataFile } from "./data-file.ts";
 import { GatewayError } from "./errors.ts";
 import type { GatewayOptions } from "./gateway.ts";
-import { describeIssue } from "./issues.ts";
+import { describeIssue, placeStart } from "./issues.ts";
 import { describeType, isJsonObject } from "./json.ts";
 import { addFileName, importModule, loadPlugin, loadPreset, type PresetTable } from "./load-module.ts";
-import { placeOption, placeStart } from "./option-path.ts";
 import { isPluginFactory, type Plugin, type PluginFactory } from "./plugin.ts";
 import type { Preset } from "./preset.ts";
 import type { JsonObject } from "./tool.ts";
@@ -77,6 +76,7 @@ export async function loadConfig(options: LoadConfigOptions): Promise<LoadedConf
     };
   } catch (thrown) {
     if (file === undefined) throw thrown;
+    const { placeOption } = await import("./option-path.ts");
     throw addFileName(file, placeOption(thrown, { known, config, extra, toFilePath }));
   }
 }

@@ -1,6 +1,7 @@
 import type { Configurable } from "./assemble.ts";
 import type { Config } from "./config.ts";
 import { GatewayError } from "./errors.ts";
+import { placeStart } from "./issues.ts";
 import { isJsonObject } from "./json.ts";
 
 interface Places {
@@ -22,11 +23,6 @@ export function placeOption(thrown: unknown, places: Places): unknown {
       ? message.replace(`: ${option}: `, `: ${toFilePath(findOption(plugin, option, places))}: `)
       : placeStart(message, toFilePath).replace(`"${hint}"?`, `"${toFilePath(String(hint))}"?`);
   return placed === message ? thrown : new GatewayError(kind, placed, { cause: thrown, data });
-}
-
-/** Replaces the path of a config that a message begins with. */
-export function placeStart(message: string, toFilePath: Places["toFilePath"]): string {
-  return message.replace(/^\w[\w.-]*(?=: )/, (path) => toFilePath(path));
 }
 
 /** Finds where the option of a plugin is written: among its options, or under a key of the config that it claims. */

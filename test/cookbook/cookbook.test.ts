@@ -58,7 +58,9 @@ describe("a policy", () => {
     );
     const { message } = await catchFailure(loadUserConfig(folder));
     expect(message).toContain(join(folder, "toolpipe.config.json"));
-    expect(message).toMatch(/"read-only" has a wrong option: options\.read-only\.alow: there is no such option/);
+    expect(message).toMatch(
+      /"read-only" has a wrong option: options\.read-only\.alow: there is no such option/,
+    );
   });
 
   test("is imported by a config in TypeScript, which checks its options", async () => {
