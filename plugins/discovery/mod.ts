@@ -6,10 +6,12 @@
  */
 import * as v from "valibot";
 import { definePlugin, GatewayError, type Hooks, type Plugin } from "../../core/mod.ts";
+import type { Cache } from "../../core/services/cache.ts";
 import { option } from "../lib/options.ts";
 import { SCHEMA_CONVERSION_FAILED, SESSION_INIT_FAILED, TOOLS_LIST_FAILED } from "./errors.ts";
 import type { ServerDiscovery } from "./gateway-discovery.ts";
 import { rateLimitSchema } from "./options.ts";
+import type { ToolCache } from "./tool-cache.ts";
 
 export type { RetryPolicy } from "../lib/backoff.ts";
 export {
@@ -41,7 +43,16 @@ export type {
   ServerRegistration,
   WarmStatistics,
 } from "./service.ts";
-export { createToolCache, type ToolCache, toolCacheTtl } from "./tool-cache.ts";
+export type { ToolCache } from "./tool-cache.ts";
+
+/** Opens a cache of discovered tools in a cache. Tools are kept for a day, or for the time that the environment sets. */
+export async function openToolCache(
+  cache: Pick<Cache, "get" | "set" | "clear">,
+  ttlMs?: number,
+): Promise<ToolCache> {
+  const { createToolCache } = await import("./tool-cache.ts");
+  return createToolCache(cache, ttlMs);
+}
 
 declare module "../../core/services/mod.ts" {
   interface Services {

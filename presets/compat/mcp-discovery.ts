@@ -2,7 +2,6 @@ import { createGateway, type Gateway, GatewayError, type ToolDefinition } from "
 import type { ServerConfig } from "../../core/services/sources.ts";
 import { createCache, fileStorage } from "../../plugins/cache/mod.ts";
 import {
-  createToolCache,
   type DiscoveredTool,
   type DiscoveryFault,
   type DiscoveryOptions,
@@ -10,10 +9,11 @@ import {
   discoveryProvider,
   findFault,
   type NamedCapability,
+  openToolCache,
   runtimeDiscovery,
   type ServerDiscovery,
   serverDiscovery,
-  toolCacheTtl,
+  type ToolCache,
 } from "../../plugins/discovery/mod.ts";
 import { registries } from "../../plugins/registries/mod.ts";
 import { search } from "../../plugins/search/mod.ts";
@@ -134,30 +134,27 @@ function findService({ services }: Gateway): ServerDiscovery {
 
 /** The cache of discovered tools: in memory, and in files if there is a folder. */
 export class MCPCache {
-  readonly #cache: ReturnType<typeof createToolCache>;
+  readonly #cache: Promise<ToolCache>;
 
-  constructor({
-    cacheDir,
-    toolCacheTtlMs = toolCacheTtl(),
-  }: { cacheDir?: string; toolCacheTtlMs?: number } = {}) {
+  constructor({ cacheDir, toolCacheTtlMs }: { cacheDir?: string; toolCacheTtlMs?: number } = {}) {
     const storage = cacheDir === undefined ? undefined : fileStorage(cacheDir);
-    this.#cache = createToolCache(createCache({ storage, onTrouble: () => {} }), toolCacheTtlMs);
+    this.#cache = openToolCache(createCache({ storage, onTrouble: () => {} }), toolCacheTtlMs);
   }
 
   async getTools(server: string): Promise<readonly DiscoveredTool[] | undefined> {
-    return (await this.#cache.getTools(server))?.tools;
+    return (await (await this.#cache).getTools(server))?.tools;
   }
 
-  storeTools(server: string, tools: readonly DiscoveredTool[]): Promise<void> {
-    return this.#cache.storeTools(server, { tools, resources: [], resourceTemplates: [] });
+  async storeTools(server: string, tools: readonly DiscoveredTool[]): Promise<void> {
+    await (await this.#cache).storeTools(server, { tools, resources: [], resourceTemplates: [] });
   }
 
-  clear(): Promise<void> {
-    return this.#cache.clear();
+  async clear(): Promise<void> {
+    await (await this.#cache).clear();
   }
 
-  clearServer(server: string): Promise<void> {
-    return this.#cache.clearServer(server);
+  async clearServer(server: string): Promise<void> {
+    await (await this.#cache).clearServer(server);
   }
 }
 
