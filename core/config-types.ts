@@ -194,6 +194,8 @@ export interface BuiltinOptions {
     readonly overlays?: { readonly [name: string]: {
       /** Name of the API. */
       readonly name?: string | undefined;
+      /** Hosts of the API. An adapter of another id, whose document names one of them as its server or has the name as its title, gets these facts too, except for `envVar` and `idempotencyHeader`. */
+      readonly hosts?: readonly string[] | undefined;
       /** Description of the API. */
       readonly description?: string | undefined;
       /** Category of the API. */
@@ -421,6 +423,8 @@ export interface BuiltinOptions {
       readonly overlay?: {
         /** Name of the API. */
         readonly name?: string | undefined;
+        /** Hosts of the API. An adapter of another id, whose document names one of them as its server or has the name as its title, gets these facts too, except for `envVar` and `idempotencyHeader`. */
+        readonly hosts?: readonly string[] | undefined;
         /** Description of the API. */
         readonly description?: string | undefined;
         /** Category of the API. */
@@ -461,6 +465,8 @@ export interface BuiltinOptions {
     readonly overlays?: { readonly [name: string]: {
       /** Name of the API. */
       readonly name?: string | undefined;
+      /** Hosts of the API. An adapter of another id, whose document names one of them as its server or has the name as its title, gets these facts too, except for `envVar` and `idempotencyHeader`. */
+      readonly hosts?: readonly string[] | undefined;
       /** Description of the API. */
       readonly description?: string | undefined;
       /** Category of the API. */

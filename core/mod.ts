@@ -52,7 +52,14 @@ export {
   type PluginFactory,
   type PluginOrder,
 } from "./plugin.ts";
-export { definePreset, type Exposure, type MetaTool, type MetaTools, type Preset } from "./preset.ts";
+export {
+  definePreset,
+  type Exposure,
+  type FailedCall,
+  type MetaTool,
+  type MetaTools,
+  type Preset,
+} from "./preset.ts";
 export {
   type Command,
   type CommandArg,

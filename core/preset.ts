@@ -1,8 +1,9 @@
+import type { SettledCall } from "./call.ts";
 import { GatewayError } from "./errors.ts";
 import type { Gateway } from "./gateway.ts";
 import type { LocalTool, LocalTools } from "./local-tools.ts";
 import { isPlugin, type Plugin } from "./plugin.ts";
-import type { Tool } from "./tool.ts";
+import type { Tool, ToolResult } from "./tool.ts";
 
 /** A tool of the gateway itself, exposed in place of the catalog. */
 export type MetaTool = LocalTool;
@@ -12,6 +13,9 @@ export type MetaTools = LocalTools;
 
 /** Exposed tools: those of the gateway itself, those of the servers, or both. */
 export type Exposure = "meta" | "tools" | "both";
+
+/** A call that ended with an error. */
+export type FailedCall = Extract<SettledCall, { readonly ok: false }>;
 
 /** A combination of plugins and exposed tools. */
 export interface Preset<Plugins extends readonly Plugin[] = readonly Plugin[]> {
@@ -23,6 +27,8 @@ export interface Preset<Plugins extends readonly Plugin[] = readonly Plugin[]> {
   instructions?(gateway: Gateway, exposure?: Exposure): string;
   /** Returns the exposed tools, if they depend on the catalog or on the client. */
   describe?(gateway: Gateway, exposure?: Exposure): readonly Tool[];
+  /** Returns the answer to a call of an exposed tool that failed, where the preset has a form of its own. */
+  answerFailure?(gateway: Gateway, call: FailedCall): ToolResult | undefined;
 }
 
 /**
@@ -45,6 +51,7 @@ export function definePreset<const Plugins extends readonly Plugin[]>(preset: {
   readonly tools?: MetaTools;
   instructions?(gateway: Gateway, exposure?: Exposure): string;
   describe?(gateway: Gateway, exposure?: Exposure): readonly Tool[];
+  answerFailure?(gateway: Gateway, call: FailedCall): ToolResult | undefined;
 }): Preset<Plugins> {
   const defined = { ...preset, tools: preset.tools ?? [] };
   if (!isPreset(defined)) {

@@ -24,12 +24,12 @@ export type HealthOptions = v.InferInput<typeof options>;
 type Unready = "starting" | "closing" | "state";
 
 /**
- * Serves the probes of load balancers and orchestrators: `/healthz` for the process, `/readyz` for readiness. Both are
- * open, and tell nothing else.
+ * Serves the probes of load balancers and orchestrators: `/healthz` for the process, `/readyz` for readiness, with the
+ * mode of presets that have several. Both are open, and tell nothing else.
  */
 export const health = definePlugin({
   name: "health",
-  uses: ["state?"],
+  uses: ["state?", "mode?"],
   provides: ["readiness"],
   options,
   setup(gateway, { noticeMs }) {
@@ -50,7 +50,8 @@ export const health = definePlugin({
       open: true,
       async handle(request, response) {
         probes.add(request.socket.remoteAddress ?? "");
-        answer(response, phase ?? (await probeState(gateway)), damaged.size);
+        const unready = phase ?? (await probeState(gateway));
+        answer(response, unready, damaged.size, gateway.services.mode?.().name);
       },
     });
     return {
@@ -80,9 +81,15 @@ async function probeState({ services: { state } }: Gateway): Promise<Unready | u
 }
 
 /** Damaged records refuse their own keys only, so a gateway that has met some is still ready. */
-function answer(response: ServerResponse, unready: Unready | undefined, damaged: number): void {
+function answer(
+  response: ServerResponse,
+  unready: Unready | undefined,
+  damaged: number,
+  mode?: string,
+): void {
   const body = {
     ...(unready === undefined ? { status: "ok" } : { status: "unready", because: unready }),
+    ...(mode !== undefined && { mode }),
     ...(damaged > 0 && { damaged_records: damaged }),
   };
   response

@@ -66,6 +66,8 @@ export interface Adapters {
 /** Facts about an adapter beyond its document. */
 export interface Overlay {
   readonly name?: string | undefined;
+  /** Hosts of the API, by which adapters of other ids are recognized. */
+  readonly hosts?: readonly string[] | undefined;
   readonly description?: string | undefined;
   readonly category?: string | undefined;
   readonly capabilities?: readonly string[] | undefined;

@@ -10,6 +10,7 @@ import type { Cache, CacheDriver } from "./cache.ts";
 import type { Clients, ExposurePolicy } from "./clients.ts";
 import type { TypeEmitter } from "./emitter.ts";
 import type { Auth, Authenticator, Gauge, Readiness, Route, SessionHomes } from "./http.ts";
+import type { Mode } from "./mode.ts";
 import type { Notices } from "./notices.ts";
 import type { Rates } from "./policy.ts";
 import type { Registries } from "./registries.ts";
@@ -39,6 +40,7 @@ export {
 export { type Command, type CommandContext, type CommandTable, defineCommand } from "./command.ts";
 export type * from "./emitter.ts";
 export type * from "./http.ts";
+export type * from "./mode.ts";
 export type * from "./notices.ts";
 export type * from "./policy.ts";
 export { getPolicy, requestMeta } from "./policy.ts";
@@ -83,6 +85,7 @@ export interface Services {
   cache: Cache;
   clients: Clients;
   exposure: ExposurePolicy;
+  mode: () => Mode;
   notices: Notices;
   rates: Rates;
   readiness: Readiness;

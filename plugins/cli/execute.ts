@@ -4,12 +4,16 @@ import {
   errorKinds,
   type Gateway,
   GatewayError,
+  type JsonObject,
+  type Plugin,
   type Progress,
   type ToolResult,
 } from "../../core/mod.ts";
 import { configArgs, defineCommand } from "../../core/services/command.ts";
+import { requestMeta } from "../../core/services/policy.ts";
 import { type ExecutionResult, toExecutionResult, toFailedResult } from "../../presets/anygpt/envelope.ts";
 import { runTarget, type Target } from "../../presets/anygpt/execute.ts";
+import { answerDryRun } from "../guard/mod.ts";
 import { askForTool, showWaiting } from "../lib/servers.ts";
 import { colorMarks, toTerminalLine, toTerminalLines, usageError } from "../lib/terminal/output.ts";
 import { untilInterrupted } from "../lib/terminal/process.ts";
@@ -32,35 +36,70 @@ export const command = defineCommand({
       type: "boolean",
       description: 'Print JSON; with --stream one object a line, of type "progress" and at last "result"',
     },
+    "idempotency-key": {
+      type: "string",
+      description: "Key under which the call happens at most once; high-risk tools need one",
+      valueHint: "KEY",
+    },
+    confirm: { type: "boolean", description: "Confirm the call; destructive tools need that" },
+    "dry-run": { type: "boolean", description: "Print what would be sent, and send nothing" },
     ...configArgs,
   },
   async run(given) {
     const { server, tool } = given;
     const target = { server, tool, args: parseArguments(given.args) };
     const view = createExecutionView(target, given);
+    const meta = toRequestMeta(given);
     return untilInterrupted((signal) =>
-      openGateway(given, async (gateway) => {
-        view.begin();
-        try {
-          // A server that is still starting has no call to cancel; closing the gateway ends it.
-          await Promise.race([askForTool(gateway, server, tool), signal.aborted || once(signal, "abort")]);
-          // Progress replaces the waiting line.
-          const done = given.stream ? () => {} : showWaiting(`Executing ${server}:${tool} …`);
-          return view.end(
-            await runTool(gateway, target, { signal, onProgress: view.progress }).finally(done),
-          );
-        } catch (thrown) {
-          return view.fail(GatewayError.from(thrown));
-        }
-      }),
+      openGateway(
+        given,
+        async (gateway) => {
+          view.begin();
+          try {
+            // A server that is still starting has no call to cancel; closing the gateway ends it.
+            await Promise.race([askForTool(gateway, server, tool), signal.aborted || once(signal, "abort")]);
+            // Progress replaces the waiting line.
+            const done = given.stream ? () => {} : showWaiting(`Executing ${server}:${tool} …`);
+            return view.end(
+              await runTool(gateway, target, { signal, onProgress: view.progress, meta }).finally(done),
+            );
+          } catch (thrown) {
+            return view.fail(GatewayError.from(thrown));
+          }
+        },
+        { with: given["dry-run"] ? [dryRun] : [] },
+      ),
     );
   },
 });
 
+interface GuardArgs {
+  readonly "idempotency-key"?: string | undefined;
+  readonly confirm?: boolean | undefined;
+  readonly "dry-run"?: boolean | undefined;
+}
+
+function toRequestMeta({ "idempotency-key": key, confirm, "dry-run": isDryRun }: GuardArgs): JsonObject {
+  return {
+    ...(key !== undefined && { [requestMeta.idempotencyKey]: key }),
+    ...(confirm === true && { [requestMeta.confirmed]: true }),
+    ...(isDryRun === true && { [requestMeta.dryRun]: true }),
+  };
+}
+
+/** Answers a dry run where the config has no guard that does. */
+const dryRun: Plugin = {
+  name: "dry-run",
+  uses: [],
+  setup: () => ({
+    execute: (call, next) => (call.tool && !call.tool.builtin ? answerDryRun(call, call.tool, next) : next()),
+  }),
+};
+
 async function runTool(
   gateway: Gateway,
   target: Target,
-  request: Pick<CallRequest, "signal" | "onProgress">,
+  request: Pick<CallRequest, "signal" | "onProgress" | "meta">,
 ): Promise<ToolResult> {
   const { server, tool, args } = target;
   const own = gateway.catalog.tool(`${server}:${tool}`);

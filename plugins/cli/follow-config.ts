@@ -26,6 +26,12 @@ export interface Following {
 /** A reload is answered with the number of tools, but does not wait longer than this for slow servers. */
 const MAX_LISTING_MS = 2_000;
 
+/** Prints how the operations are exposed, where the preset has several ways. */
+export function announceMode({ services }: Gateway): void {
+  const mode = services.mode?.();
+  if (mode) process.stderr.write(`toolpipe: ${mode.describe()}\n`);
+}
+
 /** Reads the config again when its file changes or `toolpipe config reload` asks for it. */
 export function followConfig(
   config: LoadedConfig,
@@ -46,6 +52,7 @@ export function followConfig(
           ? ""
           : ` ${next.configFile ?? "No config"} serves in place of ${file ?? "no config"}.`;
       process.stderr.write(`toolpipe: the config was reloaded.${moved}\n`);
+      announceMode(served.gateway);
       moveTo(next);
     } catch (thrown) {
       const error = GatewayError.from(thrown, "The config cannot be read.");

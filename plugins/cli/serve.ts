@@ -17,7 +17,7 @@ import { type HttpServerOptions, serveHttp, serveStdio } from "../serve/mod.ts";
 import { fileStore, stateFolder } from "../state/mod.ts";
 import { findReadable, projectFiles, userFiles } from "./config-files.ts";
 import { loadServeConfig, PORT, parsePort, withPages } from "./context.ts";
-import { type FollowedGateway, followConfig } from "./follow-config.ts";
+import { announceMode, type FollowedGateway, followConfig } from "./follow-config.ts";
 import { onIdle, releaseMemory } from "./idle.ts";
 
 /** Time for pending calls after the client has closed our input. */
@@ -74,6 +74,7 @@ export const command = defineCommand({
       process.stderr.write(`toolpipe: ${notice}\n`);
     }
     const server = http === undefined ? await openStdio(config) : await openHttp(config, where);
+    announceMode(server.gateway);
     const following = followConfig(config, server, async () => {
       // The approval may have changed since the last load.
       const { args, refused }: Choice = await choose(given);

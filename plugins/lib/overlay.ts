@@ -13,6 +13,10 @@ export const adapterId = v.pipe(
 /** Schema of facts about an adapter that its document or server does not tell. */
 export const overlaySchema = v.strictObject({
   name: option(string, "Name of the API."),
+  hosts: option(
+    v.array(string),
+    "Hosts of the API. An adapter of another id, whose document names one of them as its server or has the name as its title, gets these facts too, except for `envVar` and `idempotencyHeader`.",
+  ),
   description: option(string, "Description of the API."),
   category: option(string, "Category of the API."),
   capabilities: option(v.array(string), "Capabilities of the API."),

@@ -57,6 +57,43 @@ export function describeAdapter(facts: AdapterFacts): Adapter {
   };
 }
 
+/**
+ * Finds the overlay that a document is about, by its title or the host of a server. Only facts are taken over: a document
+ * that merely claims to be of an API must not get the credential of it.
+ */
+export function recognizeOverlay(
+  { root }: OpenApiDocument,
+  overlays: Readonly<Record<string, Overlay>>,
+): Overlay | undefined {
+  const info = isJsonObject(root["info"]) ? root["info"] : {};
+  const title = toPlainTitle(toText(info["title"]) ?? "");
+  const hosts = new Set(listHosts(root));
+  const found = Object.values(overlays).find(
+    ({ name, hosts: own = [] }) =>
+      own.some((host) => hosts.has(host.toLowerCase())) ||
+      (title !== "" && name !== undefined && toPlainTitle(name) === title),
+  );
+  if (!found) return undefined;
+  const { envVar: _, idempotencyHeader: __, ...facts } = found;
+  return facts;
+}
+
+/** Returns a title without the words that say only that it is one of an API: `Stripe API v3` is `stripe`. */
+function toPlainTitle(title: string): string {
+  const words = title.toLowerCase().split(/[^\p{L}\p{N}]+/u);
+  const filler =
+    /^(the|rest|web|http|open|openapi|api|apis|explorer|reference|documentation|docs|spec|specification|v\d+)?$/;
+  return words.filter((word) => !filler.test(word)).join(" ");
+}
+
+function listHosts({ servers, host }: JsonObject): string[] {
+  const urls = Array.isArray(servers) ? servers.filter(isJsonObject).map(({ url }) => toText(url)) : [];
+  const fromUrls = urls.flatMap((url) =>
+    url !== undefined && URL.canParse(url) ? [new URL(url).hostname.toLowerCase()] : [],
+  );
+  return [...fromUrls, ...(toText(host) === undefined ? [] : [String(host).toLowerCase()])];
+}
+
 /** Finds the environment variable that holds the credential of an adapter. */
 export function findEnvVar(
   credentials: readonly Credential[],

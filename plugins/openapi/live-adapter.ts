@@ -10,7 +10,7 @@ import { stripUrl } from "../lib/http/errors.ts";
 import { createRedactor, findSecretArguments, redactResult } from "../lib/redact.ts";
 import { fillVariables } from "../lib/server-entry/expand.ts";
 import { thisMachine } from "../lib/server-entry/machine.ts";
-import { describeAdapter, findCredentials, findEnvVar } from "./adapter.ts";
+import { describeAdapter, findCredentials, findEnvVar, recognizeOverlay } from "./adapter.ts";
 import { toResult } from "./answer.ts";
 import type { Plan } from "./arguments.ts";
 import { collectProofs } from "./credentials.ts";
@@ -45,8 +45,8 @@ export interface LiveAdapter {
 interface LiveAdapterOptions extends Pick<HttpOptions, "lookup" | "ca"> {
   readonly id: string;
   readonly options: AdapterSettings;
-  /** Facts that its options do not hold. */
-  readonly overlay?: Overlay | undefined;
+  /** Facts about APIs by id: those of its own id, else of the API that its document is about. */
+  readonly known?: Readonly<Record<string, Overlay>> | undefined;
   readonly configFile?: string | undefined;
 }
 
@@ -57,9 +57,10 @@ const CONNECTIONS = 16;
 
 /** Creates an adapter that has not read its document yet. */
 export function createLiveAdapter(given: LiveAdapterOptions): LiveAdapter {
-  const { id, options, overlay, configFile, lookup, ca } = given;
+  const { id, options, known = {}, configFile, lookup, ca } = given;
   const { server, serverVariables = {}, headers = {}, timeoutMs, maxBytes } = options;
-  const overlays = [options.overlay, overlay];
+  const own = Object.hasOwn(known, id) ? known[id] : undefined;
+  const overlays = [options.overlay, own];
   const credentials = findCredentials(options, overlays);
   const http = createHttp({
     maxBytes,
@@ -104,8 +105,8 @@ export function createLiveAdapter(given: LiveAdapterOptions): LiveAdapter {
       const redact = createRedactor([...request.secrets, ...findSecretArguments(call.args)]);
       const url = toUrl(request);
       const asked = call.meta[requestMeta.timeoutMs];
-      const own = isTimed ? NEVER_MS : timeoutMs;
-      const deadlineMs = typeof asked === "number" && asked >= 1 ? Math.min(own, asked) : own;
+      const longest = isTimed ? NEVER_MS : timeoutMs;
+      const deadlineMs = typeof asked === "number" && asked >= 1 ? Math.min(longest, asked) : longest;
       const headers = { ...trace, ...request.headers };
       const answer = await http.send({ ...request, headers, url, signal: call.signal }, { deadlineMs });
       // The next call gets a new token. This one is not repeated: its request may have side effects.
@@ -121,7 +122,14 @@ export function createLiveAdapter(given: LiveAdapterOptions): LiveAdapter {
     tools: readonly string[];
     problem?: string;
   }): Adapter {
-    return describeAdapter({ id, overlays, envVar: findEnvVar(credentials, overlays), ...facts });
+    const { document } = facts;
+    const recognized = document && !own ? recognizeOverlay(document, known) : undefined;
+    return describeAdapter({
+      id,
+      overlays: [...overlays, recognized],
+      envVar: findEnvVar(credentials, overlays),
+      ...facts,
+    });
   }
 
   function findAuth(): AuthType | undefined {

@@ -40,8 +40,8 @@ export const openapi = definePlugin({
   setup(gateway, { adapters, overlays }) {
     const live = new Map(
       Object.entries(adapters).map(([id, options]) => {
-        const overlay = Object.hasOwn(overlays, id) ? overlays[id] : undefined;
-        return [id, createLiveAdapter({ id, options, overlay, configFile: gateway.configFile })];
+        const { configFile } = gateway;
+        return [id, createLiveAdapter({ id, options, known: overlays, configFile })];
       }),
     );
     // Keyed by the schema object that the catalog keeps: unlike a name, it cannot belong to a tool of another server.

@@ -1,4 +1,4 @@
-import type { Exposure, Gateway, Preset, Tool } from "../../core/mod.ts";
+import type { Exposure, FailedCall, Gateway, Preset, Tool, ToolResult } from "../../core/mod.ts";
 import type { Client } from "../../core/services/clients.ts";
 import { sha256Hex } from "../lib/hash.ts";
 import { assignNames } from "../lib/tool-names.ts";
@@ -31,6 +31,8 @@ export interface View {
   listTools(client?: Client["info"]): readonly ExposedTool[];
   /** The tool that a client means: one that it sees, saw before or spells differently, or one that others see. */
   findTool(name: string, client?: Client["info"]): Tool | undefined;
+  /** The answer to a failed call, where the preset has a form of its own. */
+  answerFailure(call: FailedCall): ToolResult | undefined;
 }
 
 interface ExposedTools {
@@ -78,6 +80,7 @@ export function createView(): View {
       // A plugin sees the gateway through an object of its own, with the same catalog.
       if (changed.catalog === gateway?.catalog) notifyIfChanged();
     },
+    answerFailure: (call) => gateway && preset?.answerFailure?.(gateway, call),
     listTools: (client) =>
       [...expose(getExposure(client)).byName].map(([name, tool]) => describe(name, tool)),
     findTool(name, client) {

@@ -3,6 +3,7 @@ import { type Gateway, GatewayError, type JsonObject, nearest, type Tool } from 
 import type { Adapter, AuthType, Overlay } from "../../core/services/adapters.ts";
 import type { ServerStatus } from "../../core/services/servers.ts";
 import { joinNames, listServerTools } from "../../plugins/lib/servers.ts";
+import { deriveCapabilities, deriveCommonOperations } from "./derive.ts";
 import { getOperationIds } from "./operations.ts";
 import { getSettings, spellToolNames } from "./options.ts";
 import { overlays } from "./overlays.ts";
@@ -16,13 +17,14 @@ export interface AdapterInfo extends Adapter {
   readonly reason?: string | undefined;
 }
 
-/** Lists every adapter, also those that cannot be used. */
+/** Lists every adapter in the order of the config, also those that cannot be used. */
 export function listAdapters(gateway: Gateway): AdapterInfo[] {
   const { servers, adapters } = gateway.services;
+  // The catalog has them in the order in which their documents and lists were read.
   const ids = new Set([
-    ...gateway.catalog.servers().map(({ id }) => id),
     ...(adapters?.list() ?? []).map(({ id }) => id),
     ...(servers?.statuses() ?? []).map(({ name }) => name),
+    ...gateway.catalog.servers().map(({ id }) => id),
   ]);
   return [...ids].map((server) => getAdapter(gateway, server));
 }
@@ -165,6 +167,19 @@ export function hasCapability({ capabilities }: Pick<AdapterInfo, "capabilities"
   return key !== "" && capabilities.some((capability) => join(capability).includes(key));
 }
 
+/** Returns the capabilities of an adapter: declared ones, or else those that its operations tell. */
+export function getCapabilities(gateway: Gateway, { capabilities, server }: AdapterInfo): readonly string[] {
+  return capabilities.length > 0 ? capabilities : deriveCapabilities(gateway, server);
+}
+
+/** Returns the common operations of an adapter: declared ones that exist, or else those that its operations tell. */
+export function getCommonOperations(
+  gateway: Gateway,
+  { commonOperations, server }: AdapterInfo,
+): readonly string[] {
+  return commonOperations.length > 0 ? commonOperations : deriveCommonOperations(gateway, server);
+}
+
 /** Lists the words by which an adapter is found besides its operations. */
 export function listLabels(adapter: AdapterInfo): readonly string[] {
   const { id, name, category, capabilities, countries, currencies } = adapter;
@@ -174,7 +189,9 @@ export function listLabels(adapter: AdapterInfo): readonly string[] {
 
 /** Describes a failure that a document names by its HTTP status: by the name of the status, with a fix. */
 export function describeHttpError(adapter: AdapterInfo, status: string, meaning: string): JsonObject {
-  const name = STATUS_CODES[status]?.toLowerCase().replace(/[^a-z]+/g, "_") ?? `http_${status.toLowerCase()}`;
+  const name =
+    STATUS_CODES[status]?.toLowerCase().replace(/[^a-z]+/g, "_") ??
+    (status === "default" ? "unspecified" : `http_${status.toLowerCase()}`);
   return { code: name, status, meaning, fix: suggestFix(status, adapter) };
 }
 
@@ -186,5 +203,6 @@ function suggestFix(status: string, { envVar }: AdapterInfo): string {
   if (status === "404") return "Check the ids in params";
   if (status === "429") return "Wait, then try again";
   if (/^5/.test(status)) return "Try again later; check first whether it was done all the same";
+  if (status === "default") return "Read the answer of the API";
   return "Correct params, as the answer of the API says";
 }

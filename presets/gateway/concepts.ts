@@ -115,26 +115,8 @@ export const concepts: Readonly<Record<string, GatewayConcept>> = {
     name: "Errors",
     description:
       "A failed call has success: false and error.code, error.message and error.suggestion. TOOL_ERROR is the service's own answer, which is in data; every other code is the gateway's.",
-    errors: [
-      {
-        code: "TOOL_NOT_FOUND",
-        meaning: "There is no operation with this tool_id.",
-        fix: "Use gateway.intent to find the right one.",
-      },
-      {
-        code: "INVALID_ARGUMENTS",
-        meaning: "params do not fit the schema; nothing was sent.",
-        fix: "Correct what the message names.",
-      },
-      ...idempotencyErrors,
-      ...confirmationErrors,
-      {
-        code: "TIMEOUT",
-        meaning: "The operation did not answer in time. It may have been done.",
-        fix: "Repeat it with the same options.idempotency_key, or look at the service first.",
-      },
-      { code: "TOOL_ERROR", meaning: "The service refused the call or failed.", fix: "Read data." },
-    ],
+    // Filled with the kinds of failure that the plugins declare.
+    errors: [],
   },
 };
 

@@ -7,7 +7,7 @@ import type {
   ToolResult,
 } from "../../core/mod.ts";
 import { getPolicy } from "../../core/services/policy.ts";
-import { describeError, describeToolError } from "./failure.ts";
+import { describeError, describeToolError, isHttpResult } from "./failure.ts";
 import { getCategory, getOperationIds, isIdempotent } from "./operations.ts";
 
 /** Answer to the execution of an operation. */
@@ -36,8 +36,10 @@ export function createEnvelope(
     return toErrorEnvelope({ ...head, error: failure, meta });
   }
   const { result } = call;
-  const { json: data, rest } = readResultData(result);
   const isError = result.isError === true;
+  const { json: data, rest: blocks } = readResultData(result);
+  // The text of a failed API is its body once more.
+  const rest = isError && isHttpResult(result) ? blocks.filter(({ type }) => type !== "text") : blocks;
   const failure = isError && { error: describeToolError(gateway, result, call.tool) };
   const start = JSON.stringify({ success: !isError, ...head, ...failure }).slice(0, -1);
   return {
@@ -53,10 +55,11 @@ export function toErrorEnvelope(body: JsonObject): Envelope {
   return { json: JSON.stringify({ success: false, ...body }), rest: [], isError: true, meta: undefined };
 }
 
-/** Converts an answer to a tool result: content that is not data follows the JSON. */
-export function fromEnvelope({ json, rest, isError, meta }: Envelope): ToolResult {
+/** Converts an answer to a tool result, with the next step: content that is not data follows the JSON. */
+export function fromEnvelope({ json, rest, isError, meta }: Envelope, nextStep: string): ToolResult {
+  const text = `${json.slice(0, -1)},"next_step":${JSON.stringify(nextStep)}}`;
   return {
-    content: [{ type: "text", text: json }, ...rest],
+    content: [{ type: "text", text }, ...rest],
     ...(isError && { isError }),
     ...(meta && { _meta: meta }),
   };

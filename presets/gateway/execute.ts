@@ -12,7 +12,7 @@ import { requestMeta } from "../../core/services/policy.ts";
 import { findServerError } from "../../plugins/lib/servers.ts";
 import { explainArgumentError } from "../shared/argument-error.ts";
 import { createEnvelope, type Envelope, fromEnvelope, toErrorEnvelope } from "./envelope.ts";
-import { describeError } from "./failure.ts";
+import { describeError, describeNextAttempt, TOOL_ERROR } from "./failure.ts";
 import { findOperation, getOperationIds, parseAdapterId, suggestOperations } from "./operations.ts";
 import { getSettings, spellToolNames } from "./options.ts";
 
@@ -50,8 +50,14 @@ export const executeTool: MetaTool = {
   annotations: { destructiveHint: true, openWorldHint: true },
   async run({ tool_id, params, options }, { gateway, call }) {
     const order = { id: String(tool_id), params, options: isJsonObject(options) ? options : {} };
-    const { envelope, questions } = await runOperation(gateway, order, { parent: call });
-    return questions ?? fromEnvelope(envelope);
+    const { envelope, error, questions } = await runOperation(gateway, order, { parent: call });
+    if (questions) return questions;
+    const code = error?.code ?? (envelope.isError ? TOOL_ERROR.code : undefined);
+    const next =
+      code === undefined
+        ? spellToolNames(gateway, "Use gateway.intent with your next task")
+        : describeNextAttempt(gateway, code, undefined);
+    return fromEnvelope(envelope, next);
   },
 };
 

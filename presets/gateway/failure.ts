@@ -1,5 +1,8 @@
 import {
+  defineError,
+  type ErrorKind,
   errorKinds,
+  type FailedCall,
   type Gateway,
   type GatewayError,
   isJsonObject,
@@ -13,8 +16,10 @@ import { shorten } from "../../plugins/lib/text/shorten.ts";
 import { getAdapter } from "./adapter-info.ts";
 import { spellToolNames } from "./options.ts";
 
-/** The code of a result that the operation marked as an error. */
-export const TOOL_ERROR = "TOOL_ERROR";
+/** The kind of a result that the operation marked as an error. */
+export const TOOL_ERROR: ErrorKind = defineError("TOOL_ERROR", {
+  description: "The service refused the call or failed; its answer is in `data`.",
+});
 
 /** Suggestions by error code, for errors that have none. */
 const suggestions: Readonly<Record<string, string>> = {
@@ -25,6 +30,16 @@ const suggestions: Readonly<Record<string, string>> = {
   IDEMPOTENCY_REQUIRED: "Add options.idempotency_key, and keep it for every repetition of this very call",
   CONFIRMATION_REQUIRED: "Add confirmed: true to proceed",
   RATE_LIMITED: "Wait, then try again",
+  IDEMPOTENCY_KEY_INVALID: "Use 8 to 255 visible ASCII characters, such as a UUID",
+  IDEMPOTENCY_MISMATCH: "Use a new key for a new call, and the same one only to repeat the very same call",
+  IN_PROGRESS: "Wait, then repeat the call with the same key",
+  OUTCOME_UNKNOWN: "Look at the service itself before anything is repeated with a new key",
+  TOOL_ERROR: "Read data for what went wrong, and correct params accordingly",
+  CONFIRMATION_INVALID: "Ask the user again, with the token of the newest refusal",
+  CONFIRMATION_DECLINED: "Do not repeat the call; ask the user what to do instead",
+  SCOPE_REQUIRED: "Ask the operator of the gateway for the scope that the message names",
+  INTENT_DISABLED: "Use gateway.tools and gateway.execute, and tell the user what the message says",
+  TIMEOUT: "Repeat it with the same options.idempotency_key, or check with the service first",
   MISSING_VARIABLE: "Ask the user to set the variable that the message names",
   CONNECT_FAILED: "Tell the user that the service cannot be reached, and try again later",
   NEEDS_AUTH: "Ask the user to log in to the server",
@@ -33,6 +48,56 @@ const suggestions: Readonly<Record<string, string>> = {
   TOOL_DISABLED: "Ask the user; it cannot be allowed from here",
 };
 const MAX_MESSAGE = 500;
+
+/** Whether a kind of failure has a fix of its own. */
+export function hasFix({ code }: ErrorKind): boolean {
+  return Object.hasOwn(suggestions, code);
+}
+
+/** Returns the general fix of a kind of failure. */
+export function getFix({ code, retry }: ErrorKind): string {
+  const own = Object.hasOwn(suggestions, code) ? suggestions[code] : undefined;
+  return own ?? (retry ? "Try again later" : "Tell the user what the message says");
+}
+
+/** Answers a failed call of one of the five tools or, in full mode, of an operation. */
+export function answerFailure(gateway: Gateway, { error, tool }: FailedCall): ToolResult {
+  const described = describeError(gateway, error, tool);
+  const meta = tool && !tool.builtin ? error.data["meta_key"] : undefined;
+  const body = {
+    success: false,
+    error: {
+      ...described,
+      // A call of an operation itself has no options, so the client sends them with the request.
+      ...(typeof meta === "string" && {
+        suggestion: `${String(described["suggestion"])} Send it as "${meta}" in the _meta of the request.`,
+      }),
+    },
+    next_step: describeNextAttempt(gateway, error.code, tool),
+  };
+  return { content: [{ type: "text", text: JSON.stringify(body) }], isError: true };
+}
+
+const ONCE_MORE = "Follow error.suggestion, then call gateway.execute again";
+const nextAttempts: Readonly<Record<string, string>> = {
+  TOOL_NOT_FOUND: "Use gateway.intent with your task, or gateway.adapters to see what there is",
+  INVALID_ARGUMENTS: ONCE_MORE,
+  IDEMPOTENCY_REQUIRED: ONCE_MORE,
+  IDEMPOTENCY_KEY_INVALID: ONCE_MORE,
+  CONFIRMATION_REQUIRED: ONCE_MORE,
+  TOOL_ERROR: ONCE_MORE,
+  OUTCOME_UNKNOWN: "Check with the service whether it was done before anything is repeated",
+};
+
+/** Describes the next step after a failure. */
+export function describeNextAttempt(gateway: Gateway, code: string, tool: Tool | undefined): string {
+  const own = Object.hasOwn(nextAttempts, code) ? nextAttempts[code] : undefined;
+  const next =
+    tool?.builtin && own === ONCE_MORE
+      ? `Follow error.suggestion, then call ${tool.name} again`
+      : (own ?? 'Follow error.suggestion; gateway.reference with topic "errors" explains the code');
+  return spellToolNames(gateway, next);
+}
 
 /** Describes an error of the gateway, in the terms of the specification. */
 export function describeError(gateway: Gateway, error: GatewayError, tool: Tool | undefined): JsonObject {
@@ -67,18 +132,45 @@ export function describeError(gateway: Gateway, error: GatewayError, tool: Tool 
 /** Describes a result that the operation marked as an error. */
 export function describeToolError(gateway: Gateway, result: ToolResult, tool: Tool | undefined): JsonObject {
   const status = result._meta?.[httpStatusMeta];
-  const text = result.content.find(({ type }) => type === "text")?.["text"];
+  const text = isHttpResult(result) ? describeHttpFailure(result) : findText(result);
   const known = tool && findKnownError(gateway, tool, result, status);
   return {
-    code: TOOL_ERROR,
+    code: TOOL_ERROR.code,
     message: shorten(String(text ?? "The operation failed and did not say why."), MAX_MESSAGE),
     ...(tool && { risk_level: getPolicy(tool).riskLevel }),
     ...(typeof status === "number" && { status }),
     ...(known?.meaning && { meaning: known.meaning }),
-    suggestion:
-      known?.fix ?? spellToolNames(gateway, "Read data for what went wrong, and correct params accordingly"),
+    suggestion: known?.fix ?? spellToolNames(gateway, String(suggestions["TOOL_ERROR"])),
     retryable: typeof status === "number" && status >= 500 && isHarmless(tool),
   };
+}
+
+/** Whether a result is the response of a REST API. */
+export function isHttpResult({ _meta }: ToolResult): boolean {
+  return typeof _meta?.[httpStatusMeta] === "number";
+}
+
+function findText({ content }: ToolResult): unknown {
+  return content.find(({ type }) => type === "text")?.["text"];
+}
+
+/** Describes the failure of an API: its status, and its own message if it has one. The body is in the data. */
+function describeHttpFailure(result: ToolResult): string {
+  const [status = ""] = String(findText(result) ?? "").split("\n");
+  const { structuredContent: data } = result;
+  const message = findMessage(isJsonObject(data) ? data["body"] : undefined, 0);
+  return message === undefined ? status : `${status}: ${message}`;
+}
+
+/** Finds the message of an error where APIs write it. */
+function findMessage(value: unknown, depth: number): string | undefined {
+  if (!isJsonObject(value) || depth > 3) return undefined;
+  for (const key of ["message", "error", "detail", "title", "error_description", "errors"]) {
+    const inner = Array.isArray(value[key]) ? value[key][0] : value[key];
+    const found = typeof inner === "string" && inner !== "" ? inner : findMessage(inner, depth + 1);
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }
 
 function wasAbandoned(error: GatewayError): boolean {
@@ -92,8 +184,11 @@ function isHarmless(tool: Tool | undefined): boolean {
 }
 
 function suggest(error: GatewayError, tool: Tool | undefined): string {
+  if (tool?.builtin && error.code === errorKinds.INVALID_ARGUMENTS.code) {
+    return `Correct the arguments of ${tool.name}, as the message says`;
+  }
   const known = Object.hasOwn(suggestions, error.code) ? suggestions[error.code] : undefined;
-  if (known !== undefined) return known;
+  if (known !== undefined && !wasAbandoned(error)) return known;
   if (!isHarmless(tool) && wasAbandoned(error)) {
     return "It may have been done all the same: check before it is repeated, and repeat it only with the same options.idempotency_key";
   }

@@ -40,7 +40,10 @@ export interface IntentRankerOptions {
  * that have the words of the query in their names, tags and descriptions. The score is the share of the query that was
  * found; rare words count up to twice as much as common ones.
  */
-export function createIntentRanker({ getLabels = () => [] }: IntentRankerOptions = {}): Ranker {
+export function createIntentRanker({ getLabels = () => [] }: IntentRankerOptions = {}): Ranker & {
+  /** Whether a tool has this word. */
+  isWord(word: string): boolean;
+} {
   const servers = new Map<string, readonly Entry[]>();
   const names = createNameIndex();
   const uses = new Map<string, number>();
@@ -63,6 +66,7 @@ export function createIntentRanker({ getLabels = () => [] }: IntentRankerOptions
 
   return {
     name: "intent",
+    isWord: (word) => uses.has(stem(word.toLowerCase())),
     update(server, tools) {
       const old = servers.get(server) ?? [];
       count(old, -1);

@@ -9,6 +9,7 @@ import {
 import { listPendingServers, toJsonResult, waitForFirstListing } from "../shared/meta-tools.ts";
 import { type AdapterInfo, findAdapter, getAdapter } from "./adapter-info.ts";
 import { parseTerms } from "./intent-ranker.ts";
+import { fillParams, type Literal, splitLiterals } from "./literals.ts";
 import { findOperation, getOperationIds, summarizeOperation } from "./operations.ts";
 import { getDiscovery, getSettings, spellToolNames } from "./options.ts";
 import { describeExecution, describeNextStep, listMissingInputs } from "./ready.ts";
@@ -60,12 +61,17 @@ export const intentTool: MetaTool = {
     if (tool?.enabled && !tool.builtin && (!adapter || tool.server === adapter.server)) {
       return toJsonResult(await describeOperation(gateway, tool, context));
     }
-    return toJsonResult(await findByIntent(gateway, { query, context, limit, adapter }));
+    const { words, literals } = splitLiterals(query, getDiscovery(gateway)?.isWord);
+    // A request of nothing but values is searched for as it is.
+    const task = words === "" ? query : words;
+    return toJsonResult(await findByIntent(gateway, { query: task, literals, context, limit, adapter }));
   },
 };
 
 interface Intent {
+  /** The task in words, without values. */
   readonly query: string;
+  readonly literals: readonly Literal[];
   readonly context: IntentContext;
   readonly limit: number;
   readonly adapter: AdapterInfo | undefined;
@@ -86,7 +92,7 @@ async function describeOperation(gateway: Gateway, tool: Tool, context: IntentCo
   const id = getOperationIds(gateway).getId(tool);
   const hit = { tool, relevance: 1, why: { scores: { named: 1 }, terms: [] } };
   return {
-    ...(await recommend(gateway, weighHit(hit, id, adapter, context), context, true)),
+    ...(await recommend(gateway, weighHit(hit, id, adapter, context), { context, literals: [] }, true)),
     alternatives: [],
     search_context: {
       mode: "adapter-specific",
@@ -116,7 +122,7 @@ async function findByIntent(gateway: Gateway, intent: Intent): Promise<JsonObjec
     return { ...askForSelection(gateway, hits.slice(0, Math.min(Math.max(limit, 2), 3))), search_context };
   }
   return {
-    ...(await recommend(gateway, first, context, false)),
+    ...(await recommend(gateway, first, intent, false)),
     alternatives: best.slice(1).map(toOption),
     search_context,
   };
@@ -147,14 +153,18 @@ async function findHits(gateway: Gateway, { query, context, adapter }: Intent): 
 async function recommend(
   gateway: Gateway,
   best: WeighedHit,
-  context: IntentContext,
+  { context, literals }: Pick<Intent, "context" | "literals">,
   isWhole: boolean,
 ): Promise<JsonObject> {
   const { tool } = best.hit;
+  const filled = fillParams(tool, literals, { ...context });
   return {
     recommended: toOption(best),
-    ready_to_execute: await describeExecution(gateway, tool, best.id, isWhole),
-    missing_inputs: listMissingInputs(tool, context),
+    ready_to_execute: {
+      ...(await describeExecution(gateway, tool, best.id, isWhole)),
+      ...(Object.keys(filled.params).length > 0 && { params: filled.params }),
+    },
+    missing_inputs: listMissingInputs(tool, filled),
     next_step: describeNextStep(gateway, tool),
   };
 }

@@ -5,6 +5,8 @@ import { ensureListed, toJsonResult, waitForFirstListing } from "../shared/meta-
 import {
   type AdapterInfo,
   findAdapter,
+  getCapabilities,
+  getCommonOperations,
   hasCapability,
   hasCountry,
   listAdapters,
@@ -45,7 +47,7 @@ export const adaptersTool: MetaTool = {
     checkCategory(gateway, filters.category);
     const all = listAdapters(gateway);
     const named = typeof id === "string" ? [findAdapter(gateway, id)] : all;
-    const found = named.filter((adapter) => matchesFilters(adapter, filters));
+    const found = named.filter((adapter) => matchesFilters(gateway, adapter, filters));
     const toRow = found.length <= MAX_WHOLE ? toAdapterRow : toShortRow;
     // Held tools are listed nowhere else, and an agent may look for them.
     const pending = (await gateway.services.approvals?.pending("tool")) ?? [];
@@ -87,10 +89,15 @@ interface Filters {
   readonly country?: string;
 }
 
-function matchesFilters(adapter: AdapterInfo, { category, capability, country }: Filters): boolean {
+function matchesFilters(
+  gateway: Gateway,
+  adapter: AdapterInfo,
+  { category, capability, country }: Filters,
+): boolean {
   return (
     (category === undefined || adapter.category.toLowerCase() === category.trim().toLowerCase()) &&
-    (capability === undefined || hasCapability(adapter, capability)) &&
+    (capability === undefined ||
+      hasCapability({ capabilities: getCapabilities(gateway, adapter) }, capability)) &&
     // An adapter without a list of countries is not restricted to any.
     (country === undefined || adapter.countries.length === 0 || hasCountry(adapter, country))
   );
@@ -118,7 +125,7 @@ function toAdapterRow(gateway: Gateway, adapter: AdapterInfo, held: number): Jso
     name: adapter.name,
     description: adapter.description,
     category: adapter.category,
-    capabilities: adapter.capabilities,
+    capabilities: getCapabilities(gateway, adapter),
     supported_countries: adapter.countries,
     supported_currencies: adapter.currencies,
     tool_count: tools.length,
@@ -127,7 +134,7 @@ function toAdapterRow(gateway: Gateway, adapter: AdapterInfo, held: number): Jso
     status: adapter.status,
     ...(adapter.reason !== undefined && { status_reason: adapter.reason }),
     ...(held > 0 && { awaiting_approval: held }),
-    common_operations: adapter.commonOperations,
+    common_operations: getCommonOperations(gateway, adapter),
   };
 }
 

@@ -4,7 +4,14 @@
  *
  * @module
  */
-import { definePreset, type Plugin, type Preset } from "../../core/mod.ts";
+import { definePreset, type ErrorKind, errorKinds, type Plugin, type Preset } from "../../core/mod.ts";
+import {
+  CLIENT_CANNOT,
+  CLIENT_FAILED,
+  CLIENT_LEFT,
+  CLIENT_SILENT,
+  QUESTIONS_FULL,
+} from "../../core/services/clients.ts";
 import { audit } from "../../plugins/audit/mod.ts";
 import { guard } from "../../plugins/guard/mod.ts";
 import { knownOperations, openapi } from "../../plugins/openapi/mod.ts";
@@ -20,11 +27,12 @@ import { exposure } from "../shared/exposure.ts";
 import { describeGatewayTools, writeGatewayInstructions } from "./describe.ts";
 import { discovery } from "./discovery.ts";
 import { executeTool } from "./execute.ts";
+import { answerFailure } from "./failure.ts";
 import { intentTool } from "./intent.ts";
 import { adaptersTool, toolsTool } from "./lists.ts";
 import { getSettings } from "./options.ts";
 import { overlays } from "./overlays.ts";
-import { referenceTool } from "./reference.ts";
+import { createReferenceTool } from "./reference.ts";
 import { registry } from "./registry-plugin.ts";
 
 export { createIntentRanker, type IntentRankerOptions } from "./intent-ranker.ts";
@@ -32,29 +40,39 @@ export type { OperationDiscoveryOptions } from "./options.ts";
 export type { OperationRegistryOptions } from "./registry-plugin.ts";
 export { discovery, overlays, registry };
 
+const plugins: readonly Plugin[] = [
+  guard(),
+  knownOperations(),
+  audit(),
+  ...createBasePlugins(),
+  openapi({ overlays }),
+  search(),
+  discovery(),
+  exposure(),
+  relayInFullMode(),
+  validate(),
+  results(),
+  rates(),
+  timeout(),
+  retry(),
+  registry(),
+];
+
+/** Every kind of failure that a call can end with. */
+const kinds: readonly ErrorKind[] = [
+  ...Object.values(errorKinds),
+  ...plugins.flatMap(({ errors = {} }) => Object.values(errors)),
+  ...[CLIENT_CANNOT, CLIENT_FAILED, CLIENT_LEFT, CLIENT_SILENT, QUESTIONS_FULL],
+];
+
 /** Preset that begins with the intent: describe a task, get an operation that is ready to execute. */
 export const gateway: Preset = definePreset({
   name: "gateway",
-  plugins: [
-    guard(),
-    knownOperations(),
-    audit(),
-    ...createBasePlugins(),
-    openapi({ overlays }),
-    search(),
-    discovery(),
-    exposure(),
-    relayInFullMode(),
-    validate(),
-    results(),
-    rates(),
-    timeout(),
-    retry(),
-    registry(),
-  ],
-  tools: [intentTool, executeTool, adaptersTool, toolsTool, referenceTool],
+  plugins,
+  tools: [intentTool, executeTool, adaptersTool, toolsTool, createReferenceTool(kinds)],
   instructions: writeGatewayInstructions,
   describe: describeGatewayTools,
+  answerFailure,
 });
 
 /** Relays resources and prompts of servers in full mode only: in lazy mode they would fill the lists it keeps short. */

@@ -60,6 +60,8 @@ interface OperationDiscovery {
   readonly settings: Settings;
   /** Searches operations by the ranking that the options name. */
   readonly search: Search;
+  /** Whether an operation has this word in its name, title, tags or description. */
+  readonly isWord: (word: string) => boolean;
 }
 
 const defaults: Settings = v.parse(discoveryOptions, {});

@@ -6,6 +6,7 @@ type Overlay = Overlays[string];
 
 const stripe: Overlay = {
   name: "Stripe",
+  hosts: ["api.stripe.com"],
   description: "Payments, subscriptions, invoices and payouts",
   category: "payments",
   capabilities: [
@@ -58,6 +59,7 @@ const stripe: Overlay = {
 
 const paystack: Overlay = {
   name: "Paystack",
+  hosts: ["api.paystack.co"],
   description: "Payment processing for African markets",
   category: "payments",
   capabilities: [
@@ -103,6 +105,7 @@ const paystack: Overlay = {
 
 const flutterwave: Overlay = {
   name: "Flutterwave",
+  hosts: ["api.flutterwave.com"],
   description: "Payments, transfers and bills in Africa and beyond",
   category: "payments",
   capabilities: [
@@ -127,6 +130,7 @@ const flutterwave: Overlay = {
 
 const shutterstock: Overlay = {
   name: "Shutterstock",
+  hosts: ["api.shutterstock.com"],
   description: "Search, licensing and download of images, videos and music",
   category: "media",
   capabilities: ["image_search", "video_search", "audio_search", "licensing", "downloads"],
@@ -138,6 +142,7 @@ const shutterstock: Overlay = {
 
 const ngrok: Overlay = {
   name: "ngrok",
+  hosts: ["api.ngrok.com"],
   description: "Endpoints, tunnels, domains and access rules of an ngrok account",
   category: "infrastructure",
   capabilities: ["tunnels", "endpoints", "reserved_domains", "ip_policies", "api_keys"],

@@ -2,10 +2,11 @@ import { type Gateway, isJsonObject, type JsonObject, type Tool } from "../../co
 import { getPolicy } from "../../core/services/policy.ts";
 import type { RateLimit } from "../../plugins/lib/rate.ts";
 import { createExample } from "../../plugins/lib/schema/example.ts";
+import { getAllowedValues } from "../../plugins/lib/schema/schema.ts";
 import { summarize } from "../../plugins/lib/text/shorten.ts";
 import { listToolParameters, type Parameter } from "../shared/meta-tools.ts";
+import type { FilledParams } from "./literals.ts";
 import { spellToolNames } from "./options.ts";
-import type { IntentContext } from "./weigh.ts";
 
 /** Maximal characters of the schemas of optional parameters. */
 const OPTIONAL_CHARACTERS = 3_000;
@@ -61,12 +62,23 @@ export async function describeExecution(
   };
 }
 
-/** Lists the required inputs that the context does not have, each with a question for the user. */
-export function listMissingInputs({ inputSchema }: Tool, context: IntentContext): JsonObject[] {
-  const given: JsonObject = { ...context };
+/** References that the caller makes up: nobody has to be asked for them. */
+const OWN_REFERENCE =
+  /^(tx_?ref|trx_?ref|(client_?|merchant_?|payment_?)?reference|nonce|request_?id|idempotency_?key)$/i;
+
+/**
+ * Lists the inputs that are ambiguous, and the required ones that only a person can tell, each with a question. Those
+ * that are filled, have one possible value, or are made up by the caller are not asked.
+ */
+export function listMissingInputs({ inputSchema }: Tool, { params, ambiguous }: FilledParams): JsonObject[] {
   return listToolParameters(inputSchema).flatMap(({ name, required, schema, description }) => {
+    const values = ambiguous.get(name);
+    if (values) return [{ field: name, question: `Which of ${values.join(", ")} is "${name}"?` }];
     const isKnown =
-      ["default", "const"].some((word) => Object.hasOwn(schema, word)) || given[name] !== undefined;
+      Object.hasOwn(params, name) ||
+      Object.hasOwn(schema, "default") ||
+      getAllowedValues(schema)?.length === 1 ||
+      (OWN_REFERENCE.test(name) && /\bunique\b/i.test(description));
     if (!required || isKnown) return [];
     const choices = Array.isArray(schema["enum"]) ? ` One of ${schema["enum"].slice(0, 10).join(", ")}.` : "";
     const meaning = summarize(description).replace(/([^.!?…])$/, "$1.");

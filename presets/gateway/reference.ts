@@ -1,4 +1,5 @@
 import {
+  type ErrorKind,
   type Gateway,
   GatewayError,
   type JsonObject,
@@ -13,11 +14,13 @@ import {
   describeHttpError,
   findAdapter,
   getAdapter,
+  getCommonOperations,
   listAdapters,
   listAdapterTools,
 } from "./adapter-info.ts";
 import { concepts, findConcept, type GatewayConcept } from "./concepts.ts";
-import { findOperation, getOperationIds } from "./operations.ts";
+import { getFix, hasFix } from "./failure.ts";
+import { describeOperation, findOperation, getOperationIds } from "./operations.ts";
 import { spellToolNames } from "./options.ts";
 import { getConstraints, getExample, listParameterNames } from "./ready.ts";
 
@@ -39,38 +42,40 @@ interface Topic {
   readonly best_practices?: readonly string[] | undefined;
 }
 
-/** Meta-tool that documents an adapter, an operation or a concept of the gateway. */
-export const referenceTool: MetaTool = {
-  name: "gateway.reference",
-  description: "Get documentation, examples, and usage guides.",
-  inputSchema: {
-    type: "object",
-    properties: {
-      topic: { type: "string", description: "Adapter name, tool_id, or concept" },
-      section: { type: "string", enum: [...SECTIONS, "all"] },
+/** Creates the meta-tool that documents an adapter, an operation, or a concept or error code of the gateway. */
+export function createReferenceTool(kinds: readonly ErrorKind[]): MetaTool {
+  return {
+    name: "gateway.reference",
+    description: "Get documentation, examples, and usage guides.",
+    inputSchema: {
+      type: "object",
+      properties: {
+        topic: { type: "string", description: "Adapter name, tool_id, or concept" },
+        section: { type: "string", enum: [...SECTIONS, "all"] },
+      },
+      required: ["topic"],
     },
-    required: ["topic"],
-  },
-  annotations: { readOnlyHint: true, openWorldHint: false },
-  async run({ topic: given, section = "all" }, { gateway }) {
-    const topic = String(given).trim();
-    const { type, ...sections } = await findTopic(gateway, topic);
-    const all = Object.entries(sections).filter(([, value]) => value !== undefined);
-    // The specification answers the section `errors` under another name.
-    const wanted = section === "errors" ? "common_errors" : section;
-    const chosen = all.filter(([name]) => wanted === "all" || name === wanted);
-    const names = all.map(([name]) => (name === "common_errors" ? "errors" : name));
-    return toJsonResult({
-      topic,
-      type,
-      ...Object.fromEntries(chosen),
-      ...(chosen.length === 0 && { sections: names }),
-      next_step: spellToolNames(gateway, nextSteps[type]),
-    });
-  },
-};
+    annotations: { readOnlyHint: true, openWorldHint: false },
+    async run({ topic: given, section = "all" }, { gateway }) {
+      const topic = String(given).trim();
+      const { type, ...sections } = await findTopic(gateway, topic, kinds);
+      const all = Object.entries(sections).filter(([, value]) => value !== undefined);
+      // The specification answers the section `errors` under another name.
+      const wanted = section === "errors" ? "common_errors" : section;
+      const chosen = all.filter(([name]) => wanted === "all" || name === wanted);
+      const names = all.map(([name]) => (name === "common_errors" ? "errors" : name));
+      return toJsonResult({
+        topic,
+        type,
+        ...Object.fromEntries(chosen),
+        ...(chosen.length === 0 && { sections: names }),
+        next_step: spellToolNames(gateway, nextSteps[type]),
+      });
+    },
+  };
+}
 
-async function findTopic(gateway: Gateway, topic: string): Promise<Topic> {
+async function findTopic(gateway: Gateway, topic: string, kinds: readonly ErrorKind[]): Promise<Topic> {
   const tool = topic.includes(":") ? await findOperation(gateway, topic) : undefined;
   if (tool && !tool.builtin && tool.enabled) return describeTool(gateway, tool);
   const wanted = topic.toLowerCase();
@@ -80,13 +85,19 @@ async function findTopic(gateway: Gateway, topic: string): Promise<Topic> {
   );
   if (isAdapter) return describeAdapter(gateway, findAdapter(gateway, topic));
   const concept = findConcept(topic);
-  if (concept) return describeConcept(gateway, concept);
+  if (concept)
+    return describeConcept(gateway, concept === concepts["errors"] ? listKinds(concept, kinds) : concept);
+  const kind = kinds.find(({ code }) => code === topic.toUpperCase());
+  if (kind) {
+    const { meaning } = describeKind(kind);
+    return describeConcept(gateway, { name: kind.code, description: meaning, errors: [describeKind(kind)] });
+  }
   throw createUnknownTopicError(gateway, topic);
 }
 
 async function describeAdapter(gateway: Gateway, adapter: AdapterInfo): Promise<Topic> {
   const ids = getOperationIds(gateway);
-  const common = adapter.commonOperations.flatMap((id) => ids.tools.get(id) ?? []);
+  const common = getCommonOperations(gateway, adapter).flatMap((id) => ids.tools.get(id) ?? []);
   const tools = (common.length > 0 ? common : listAdapterTools(gateway, adapter)).slice(0, MAX_EXAMPLES);
   return {
     type: "adapter",
@@ -110,7 +121,7 @@ async function describeTool(gateway: Gateway, tool: Tool): Promise<Topic> {
     type: "tool",
     overview: {
       name: tool.title ?? tool.name,
-      description: tool.description ?? "",
+      description: describeOperation(tool),
       adapter: adapter.id,
       ...(operation && { method: operation.method, path: operation.path }),
       ...(operation?.deprecated && { deprecated: true }),
@@ -128,6 +139,20 @@ async function describeTool(gateway: Gateway, tool: Tool): Promise<Topic> {
     webhooks: describeWebhooks(adapter),
     best_practices: [...listPractices(tool), ...adapter.bestPractices],
   };
+}
+
+/** Adds every code to the concept: those an agent can do something about with meaning and fix, the others by name. */
+function listKinds(concept: GatewayConcept, kinds: readonly ErrorKind[]): GatewayConcept {
+  const others = kinds.flatMap((kind) => (hasFix(kind) ? [] : [kind.code]));
+  return {
+    ...concept,
+    description: `${concept.description} Any code is a topic of gateway.reference; there are also ${others.join(", ")}.`,
+    errors: kinds.filter(hasFix).map(describeKind),
+  };
+}
+
+function describeKind(kind: ErrorKind): { code: string; meaning: string; fix: string } {
+  return { code: kind.code, meaning: kind.description ?? "", fix: getFix(kind) };
 }
 
 function describeConcept(gateway: Gateway, concept: GatewayConcept): Topic {

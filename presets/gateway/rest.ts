@@ -43,7 +43,7 @@ const codesByStatus: Readonly<Record<number, readonly string[]>> = {
   422: ["SCHEMA_TOO_COMPLEX", "IDEMPOTENCY_MISMATCH", "TOOL_ERROR"],
   428: ["CONFIRMATION_REQUIRED", "CONFIRMATION_INVALID"],
   429: ["RATE_LIMITED"],
-  502: ["CONNECT_FAILED", "NEEDS_AUTH"],
+  502: ["CONNECT_FAILED", "NEEDS_AUTH", "MISSING_VARIABLE"],
   503: [
     "CANCELLED",
     "CLOSED",
@@ -101,7 +101,7 @@ export function createRestRoutes(gateway: Gateway): Readonly<Record<string, Rout
         });
         const call = { actor, meta: { ...parseTraceContext(request.headers) }, signal: gone.signal };
         const { envelope, error } = await runOperation(gateway, { id, params, options }, call);
-        const failure = error ?? (envelope.isError ? { code: TOOL_ERROR } : undefined);
+        const failure = error ?? (envelope.isError ? TOOL_ERROR : undefined);
         await send(response, {
           status: failure ? getRestStatus(failure) : 200,
           body: toBody(envelope),

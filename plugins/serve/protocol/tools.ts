@@ -2,6 +2,7 @@ import {
   type CallRequest,
   GatewayError,
   isJsonObject,
+  type JsonObject,
   type Progress,
   type SettledCall,
   type Tool,
@@ -16,8 +17,10 @@ import type { ExposedTool, View } from "../view.ts";
 import { cacheable, isQuestions } from "./messages.ts";
 import type { Handlers, Request } from "./request.ts";
 
+type ToolsView = Pick<View, "gateway" | "findTool" | "answerFailure">;
+
 /** Handlers of the requests that concern tools. */
-export function toolHandlers(view: Pick<View, "gateway" | "listTools" | "findTool">): Handlers {
+export function toolHandlers(view: ToolsView & Pick<View, "listTools">): Handlers {
   return {
     "tools/list": (_params, { isModern, info }) => ({
       tools: isModern ? view.listTools(info) : view.listTools(info).map(toLegacyTool),
@@ -31,12 +34,7 @@ export function toolHandlers(view: Pick<View, "gateway" | "listTools" | "findToo
 }
 
 /** Rejects with a `GatewayError` if the request itself is wrong; any other failure is a result with the error. */
-function callTool(
-  view: Pick<View, "gateway" | "findTool">,
-  name: string,
-  args: unknown,
-  request: Request,
-): Promise<ToolResult> {
+function callTool(view: ToolsView, name: string, args: unknown, request: Request): Promise<ToolResult> {
   const { gateway } = view;
   const tool = view.findTool(name, request.info);
   if (!tool || !gateway) {
@@ -59,7 +57,7 @@ function callTool(
   // replaced by a link to the result.
   const keepStructured = tool.outputSchema !== undefined;
   const toResult = (settled: SettledCall): ToolResult => {
-    const answer = toAnswer(settled, tool, request);
+    const answer = toAnswer(settled, tool, request, view.answerFailure);
     const fits = !settled.ok || !results || isQuestions(answer);
     const result = fits ? answer : results.fit(answer, settled.actor, { keepStructured });
     return request.isModern ? result : toLegacyResult(result);
@@ -133,6 +131,7 @@ function toAnswer(
   settled: SettledCall,
   tool: Tool,
   { client, input }: Pick<Request, "client" | "input">,
+  answerFailure: View["answerFailure"],
 ): ToolResult {
   const isModern = client?.protocol === "modern";
   if (settled.ok) {
@@ -141,6 +140,10 @@ function toAnswer(
     const error = clientCannot("input_required", {});
     return toToolResult({ ...settled, ok: false, result: undefined, error });
   }
+  const isProtocol =
+    isModern && (settled.error.code === CLIENT_CANNOT.code || isRefusedState(settled.error, input));
+  const own = isProtocol ? undefined : answerFailure(settled);
+  if (own) return { ...own, _meta: { ...own._meta, ...toFailureMeta(settled.error) } };
   // A call of one of the gateway's own tools that ended before its execution was wrong in itself.
   if (tool.builtin && settled.stage !== "execute") throw settled.error;
   // The modern protocol has an error code for a missing capability, by which a client knows what it lacks.
@@ -172,7 +175,11 @@ function toFailure(call: SettledCall, error: GatewayError): ToolResult {
   return {
     content: [{ type: "text", text: JSON.stringify({ success: false, error: body }) }],
     isError: true,
-    // The number of the server's own error, where it answered with one.
-    _meta: { [RPC_CODE]: error.data["rpcCode"] ?? error.kind.rpc },
+    _meta: toFailureMeta(error),
   };
+}
+
+/** The number of the server's own error, where it answered with one. */
+function toFailureMeta({ data, kind }: GatewayError): JsonObject {
+  return { [RPC_CODE]: data["rpcCode"] ?? kind.rpc };
 }

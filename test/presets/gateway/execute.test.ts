@@ -25,6 +25,7 @@ describe("an execution", () => {
     const answer = await ask("execute", { ...charge, options: key });
     expect(answer).toEqual({
       success: true,
+      next_step: "Use gateway.intent with your next task",
       tool_id: "pay:charge-authorization",
       execution_time_ms: expect.any(Number),
       data: { status: true, message: "Done", data: { id: expect.any(Number) } },
