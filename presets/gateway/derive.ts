@@ -1,5 +1,5 @@
 import type { Gateway, Tool } from "../../core/mod.ts";
-import { getPolicy } from "../../core/services/policy.ts";
+import { getPolicy, riskLevels } from "../../core/services/policy.ts";
 import { getCategory, getOperationIds } from "./operations.ts";
 
 const MAX_CAPABILITIES = 6;
@@ -65,14 +65,19 @@ function fill(first: readonly Tool[], others: readonly Tool[]): Tool[] {
   return common;
 }
 
-/** Finds the operation with the shortest path, the first of several; none that is deprecated or destroys something. */
+/**
+ * Finds the operation with the shortest path, of several the first of the lowest risk; none that is deprecated or
+ * destroys something.
+ */
 function findPlainest(tools: readonly Tool[]): Tool | undefined {
   const usable = tools.filter(
     (tool) => tool.operation?.deprecated !== true && getPolicy(tool).riskLevel !== "destructive",
   );
-  const length = ({ operation }: Tool): number => operation?.path.split("/").length ?? 0;
+  // Fewer than ten levels of risk, so that they decide between paths of one length only.
+  const rate = (tool: Tool): number =>
+    (tool.operation?.path.split("/").length ?? 0) * 10 + riskLevels.indexOf(getPolicy(tool).riskLevel);
   return usable.reduce<Tool | undefined>(
-    (best, tool) => (best === undefined || length(tool) < length(best) ? tool : best),
+    (best, tool) => (best === undefined || rate(tool) < rate(best) ? tool : best),
     undefined,
   );
 }

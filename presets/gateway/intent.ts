@@ -92,7 +92,12 @@ async function describeOperation(gateway: Gateway, tool: Tool, context: IntentCo
   const id = getOperationIds(gateway).getId(tool);
   const hit = { tool, relevance: 1, why: { scores: { named: 1 }, terms: [] } };
   return {
-    ...(await recommend(gateway, weighHit(hit, id, adapter, context), { context, literals: [] }, true)),
+    ...(await recommend(
+      gateway,
+      weighHit(hit, id, adapter, context),
+      { query: "", context, literals: [] },
+      true,
+    )),
     alternatives: [],
     search_context: {
       mode: "adapter-specific",
@@ -153,11 +158,11 @@ async function findHits(gateway: Gateway, { query, context, adapter }: Intent): 
 async function recommend(
   gateway: Gateway,
   best: WeighedHit,
-  { context, literals }: Pick<Intent, "context" | "literals">,
+  { query, context, literals }: Pick<Intent, "query" | "context" | "literals">,
   isWhole: boolean,
 ): Promise<JsonObject> {
   const { tool } = best.hit;
-  const filled = fillParams(tool, literals, { ...context });
+  const filled = fillParams(tool, { words: query, literals }, { ...context });
   return {
     recommended: toOption(best),
     ready_to_execute: {

@@ -11,7 +11,7 @@ export interface Literal {
 }
 
 /** A request without its values, and the values. */
-interface SplitRequest {
+export interface SplitRequest {
   readonly words: string;
   readonly literals: readonly Literal[];
 }
@@ -64,10 +64,13 @@ export function splitLiterals(query: string, isWord: (word: string) => boolean =
   return { words: words.join(" ").trim(), literals };
 }
 
-/** Fills the parameters of an operation with the values of a request and its context, where type and format fit. */
+/**
+ * Fills the parameters of an operation with the values of a request and its context, where type and format fit. A
+ * required parameter that has a list of values gets the one that the request names.
+ */
 export function fillParams(
   { inputSchema }: Tool,
-  literals: readonly Literal[],
+  { words, literals }: SplitRequest,
   context: Readonly<Record<string, unknown>>,
 ): FilledParams {
   const parameters = listToolParameters(inputSchema);
@@ -76,6 +79,14 @@ export function fillParams(
   for (const { name, schema } of parameters) {
     const value = context[name];
     if (typeof value === "string" && isAllowed(schema, value)) params[name] = value;
+  }
+  const named = ` ${toWords(words)} `;
+  for (const { name, schema, required } of parameters) {
+    if (!required || Object.hasOwn(params, name)) continue;
+    const values = (getAllowedValues(schema) ?? []).filter(
+      (value) => typeof value === "string" && value !== "" && named.includes(` ${toWords(value)} `),
+    );
+    if (values.length === 1) params[name] = values[0];
   }
   const candidates = literals.map((literal) => ({ literal, fits: findFits(parameters, literal, params) }));
   for (const { literal, fits } of candidates) {
@@ -168,6 +179,14 @@ function hasWord(name: string, label: string): boolean {
   const wanted = label.replace("-", "");
   const meaning = wanted === "ref" ? "reference" : wanted;
   return splitName(name).includes(meaning);
+}
+
+function toWords(text: string): string {
+  return text
+    .toLowerCase()
+    .split(/[^\p{L}\p{N}]+/u)
+    .join(" ")
+    .trim();
 }
 
 function splitName(name: string): string[] {
