@@ -14,6 +14,8 @@ export interface Operation {
   readonly auth: AuthType;
   /** Arguments that the document gives as examples. */
   readonly examples: readonly JsonObject[];
+  /** A short answer that the document gives as an example. */
+  readonly exampleAnswer?: unknown;
   /** The failures that the document describes. */
   readonly errors: readonly OperationError[];
   /** The header in which the operation takes a key that makes repeating it safe. */

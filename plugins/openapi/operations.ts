@@ -4,6 +4,7 @@ import { buildArguments, type Plan } from "./arguments.ts";
 import { parseBody } from "./body.ts";
 import {
   type FoundOperation,
+  findExample,
   follow,
   listOperations,
   type OpenApiDocument,
@@ -35,6 +36,8 @@ interface BuildOptions {
 const READING = new Set(["GET", "HEAD", "OPTIONS", "TRACE"]);
 const LONGEST_DESCRIPTION = 1_000;
 const MAX_ERRORS = 20;
+/** Characters of the longest answer that is kept as an example. */
+const MAX_ANSWER = 1_000;
 
 /** Builds all operations of a document. A faulty one does not affect the others. */
 export function buildOperations(
@@ -93,6 +96,7 @@ function build(
       category: tags[0],
       auth: security === undefined ? (options.auth ?? "none") : (security[0]?.[0]?.type ?? "none"),
       examples,
+      ...findAnswer(document, operation),
       errors: listErrors(document, operation),
       idempotencyHeader,
       canResend: idempotencyHeader !== undefined && options.idempotencyHeader !== undefined,
@@ -131,6 +135,28 @@ function toAnnotations(method: string): ToolAnnotations {
     idempotentHint: readOnlyHint || method === "PUT" || method === "DELETE",
     openWorldHint: true,
   };
+}
+
+/** Finds the example of a successful answer. A long one would only cost an agent tokens. */
+function findAnswer({ root }: OpenApiDocument, operation: JsonObject): Pick<Operation, "exampleAnswer"> {
+  for (const [status, given] of toEntries(operation["responses"])) {
+    const response = follow(root, given);
+    if (!/^2/.test(status) || !isJsonObject(response)) continue;
+    // Swagger 2.0 has the examples by media type, and the schema beside them.
+    const media = [
+      ...toEntries(response["content"]).map(([, value]) => value),
+      ...toEntries(response["examples"]).map(([, example]) => ({ example })),
+      ...(isJsonObject(response["schema"]) ? [response] : []),
+    ];
+    for (const one of media) {
+      const own = findExample(root, one).example;
+      const example = own ?? (isJsonObject(one) ? findExample(root, one["schema"]).example : undefined);
+      if (isJsonObject(example) && JSON.stringify(example).length <= MAX_ANSWER) {
+        return { exampleAnswer: example };
+      }
+    }
+  }
+  return {};
 }
 
 function listErrors({ root }: OpenApiDocument, operation: JsonObject): OperationError[] {

@@ -13,6 +13,7 @@ import {
 import { httpStatusMeta } from "../../core/services/adapters.ts";
 import { getOutcome, getPolicy, requestMeta } from "../../core/services/policy.ts";
 import { shorten } from "../../plugins/lib/text/shorten.ts";
+import { explainArgumentError } from "../shared/argument-error.ts";
 import { getAdapter } from "./adapter-info.ts";
 import { spellToolNames } from "./options.ts";
 
@@ -61,7 +62,10 @@ export function getFix({ code, retry }: ErrorKind): string {
 }
 
 /** Answers a failed call of one of the five tools or, in full mode, of an operation. */
-export function answerFailure(gateway: Gateway, { error, tool }: FailedCall): ToolResult {
+export function answerFailure(gateway: Gateway, call: FailedCall): ToolResult {
+  const { tool, stage } = call;
+  const isWrong = stage === "validate" && call.error.code === errorKinds.INVALID_ARGUMENTS.code;
+  const error = isWrong && tool ? explainArgumentError(call.error, tool, call.args) : call.error;
   const described = describeError(gateway, error, tool);
   const meta = tool && !tool.builtin ? error.data["meta_key"] : undefined;
   const body = {

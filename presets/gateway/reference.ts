@@ -190,7 +190,10 @@ function describeWebhooks({ webhooks }: AdapterInfo): JsonObject | undefined {
 async function listExamples(gateway: Gateway, tool: Tool): Promise<JsonObject[]> {
   const request = await getExample(tool);
   const tool_id = getOperationIds(gateway).getId(tool);
-  return request ? [{ title: tool.title ?? tool.name, tool_id, request }] : [];
+  const response = tool.operation?.exampleAnswer;
+  return request
+    ? [{ title: tool.title ?? tool.name, tool_id, request, ...(response !== undefined && { response }) }]
+    : [];
 }
 
 function listPractices(tool: Tool): string[] {

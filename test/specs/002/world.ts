@@ -1,28 +1,21 @@
-import { readFileSync } from "node:fs";
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { fileURLToPath } from "node:url";
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { encode } from "gpt-tokenizer/encoding/o200k_base";
 import { afterAll } from "vitest";
-import type { Gateway, GatewayOptions, JsonObject, Tool } from "../../../core/mod.ts";
+import type { Gateway, GatewayOptions, JsonObject, LoadedConfig, Plugin, Tool } from "../../../core/mod.ts";
 import { audit, type MemorySink, memorySink } from "../../../plugins/audit/mod.ts";
+import { health } from "../../../plugins/health.ts";
+import { serveHttp } from "../../../plugins/serve/mod.ts";
 import { gateway as preset } from "../../../presets/gateway/mod.ts";
-import { folderForAll, openForAll } from "../shared.ts";
+import { openGateway } from "../../support/open-gateway.ts";
+import type { Serving } from "../../support/start-serve.ts";
+import { temporaryFolder, writeFiles } from "../../support/temporary-folder.ts";
+import { folderForAll, serveForAll } from "../shared.ts";
+import { counts, createDocument, paystackFile } from "./documents.ts";
 
-const paystackFile = fileURLToPath(new URL("../../fixtures/paystack/paystack.json", import.meta.url));
-
-/** Adapters of the specification's table with their numbers of tools, and thirteen more: 1,604 operations of 18 adapters. */
-export const counts: Readonly<Record<string, number>> = {
-  "stripe-api-2024-04-10": 457,
-  "ngrok-api": 217,
-  paystack: 117,
-  "flutterwave-v3": 108,
-  "shutterstock-api": 109,
-  ...Object.fromEntries(
-    Array.from({ length: 13 }, (_, index) => [`more-${index + 1}`, index < 11 ? 46 : 45]),
-  ),
-};
 export const FIVE = [
   "gateway.intent",
   "gateway.execute",
@@ -35,6 +28,8 @@ export const card: JsonObject = {
   email: "customer@example.com",
   authorization_code: "AUTH_xxxxx",
 };
+/** An operation that never answers. */
+export const SILENT = "paystack:read-part110";
 export const CHARGE = "paystack:charge-authorization";
 
 /** A request that came to the API behind all adapters. */
@@ -48,13 +43,20 @@ export interface Received {
 /** What the rows share. */
 export const world = {} as {
   gateway: Gateway;
-  options: GatewayOptions;
+  /** Where the gateway is served over HTTP. */
+  origin: string;
+  /** A client that is connected over MCP. */
+  client: Client;
+  /** The address of the API. */
+  api: string;
   received: Received[];
   records: MemorySink["records"];
   folder: string;
+  /** The file that the registry is written to. */
+  registry: string;
 };
 
-/** Opens a gateway on 18 adapters, all of which are served by one API on this machine. Called in `beforeAll`. */
+/** Serves a gateway on 18 adapters, all of which have one API on this machine. Called in `beforeAll`. */
 export async function openWorld(): Promise<void> {
   const received: Received[] = [];
   const server = createServer(async (request, response) => {
@@ -62,6 +64,7 @@ export async function openWorld(): Promise<void> {
     const { method = "", url = "", headers } = request;
     const body = sent === "" ? undefined : (JSON.parse(sent) as JsonObject);
     received.push({ method, url, headers, body });
+    if (url === "/parts/110") return;
     const isDeclined = body?.["amount"] === 13;
     response.writeHead(isDeclined ? 400 : 200, { "content-type": "application/json" });
     response.end(
@@ -81,85 +84,99 @@ export async function openWorld(): Promise<void> {
     server.closeAllConnections();
     server.close();
   });
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const api = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const documents = Object.keys(counts).map((id) => [`${id}.json`, JSON.stringify(createDocument(id))]);
   const folder = await folderForAll(Object.fromEntries(documents));
   const sink = memorySink();
+  const registry = join(folder, "registry", "operations.json");
   process.env["PAYSTACK_SECRET_KEY"] = "sk_canary";
-  const adapters = Object.fromEntries(
-    Object.keys(counts).map((id) => [
-      id,
-      { document: join(folder, `${id}.json`), server: url, allowPrivate: true },
-    ]),
-  );
-  const options: GatewayOptions = {
+  const config: LoadedConfig = {
     preset,
+    plugins: [health()],
     options: {
       [audit.pluginName]: { sink },
-      openapi: { adapters },
+      openapi: { adapters: toAdapters(folder, api) },
       state: { folder: join(folder, "state") },
+      registry: { path: registry },
     },
   };
-  Object.assign(world, { options, received, records: sink.records, folder });
-  world.gateway = await openForAll(options);
-  await world.gateway.services.adapters?.settled();
+  const served = await serveHttp(config);
+  const client = new Client({ name: "rows", version: "1" });
+  afterAll(async () => {
+    await client.close();
+    await served.close();
+  });
+  await client.connect(new StreamableHTTPClientTransport(new URL(served.url)));
+  const { origin } = new URL(served.url);
+  Object.assign(world, { origin, client, api, received, folder, registry });
+  Object.assign(world, { gateway: served.gateway, records: sink.records });
 }
 
-/** Creates the document of an adapter: Paystack's own, or some operations that read. */
-function createDocument(id: string): JsonObject {
-  const own = JSON.parse(readFileSync(paystackFile, "utf8")) as { paths: JsonObject };
-  const base =
-    id === "paystack"
-      ? own
-      : {
-          openapi: "3.0.3",
-          info: { title: id, description: `Service ${id}.`, version: "1" },
-          servers: [{ url: "https://api.example" }],
-          security: [{ key: [] }],
-          components: {
-            securitySchemes: {
-              key:
-                id === "shutterstock-api"
-                  ? {
-                      type: "oauth2",
-                      flows: { clientCredentials: { tokenUrl: "https://api.example/token", scopes: {} } },
-                    }
-                  : { type: "http", scheme: "bearer" },
-            },
-          },
-          paths: {},
-        };
-  const first = id === "flutterwave-v3" ? { "/charges": { post: chargeCard } } : {};
-  const missing = (counts[id] as number) - (id === "paystack" ? 6 : Object.keys(first).length);
-  const rest = Array.from({ length: missing }, (_, index) => [
-    `/parts/${index}`,
-    {
-      get: {
-        operationId: `readPart${index}`,
-        summary: `Read part ${index}`,
-        tags: ["parts"],
-        responses: { 200: { description: "The part" } },
-      },
-    },
-  ]);
-  return { ...base, paths: { ...base.paths, ...first, ...Object.fromEntries(rest) } };
+/** The 18 adapters, as a config has them. */
+function toAdapters(folder: string, server: string): Record<string, JsonObject> {
+  const names = Object.keys(counts);
+  return Object.fromEntries(
+    names.map((id) => [id, { document: join(folder, `${id}.json`), server, allowPrivate: true }]),
+  );
 }
 
-const chargeCard: JsonObject = {
-  operationId: "chargeCard",
-  summary: "Charge card",
-  description: "Charge a card",
-  tags: ["charges"],
-  requestBody: {
-    required: true,
-    content: {
-      "application/json": {
-        schema: { type: "object", required: ["amount"], properties: { amount: { type: "integer" } } },
-      },
+/** Opens a gateway on Paystack alone, or on tools of a plugin too, until the test ends. */
+export async function openSmall(options: Options = {}, plugins: readonly Plugin[] = []): Promise<Gateway> {
+  return openGateway(await smallConfig(options, plugins));
+}
+
+type Options = Readonly<Record<string, object>>;
+
+/** The config of a gateway on Paystack alone. */
+export async function smallConfig(
+  options: Options = {},
+  plugins: readonly Plugin[] = [],
+): Promise<GatewayOptions> {
+  const paystack = { document: paystackFile, server: world.api, allowPrivate: true };
+  return {
+    preset,
+    plugins,
+    options: {
+      [audit.pluginName]: { sink: memorySink() },
+      openapi: { adapters: { paystack } },
+      state: { folder: await temporaryFolder() },
+      ...options,
     },
-  },
-  responses: { 200: { description: "Charged" } },
-};
+  };
+}
+
+/** Starts `toolpipe serve --http` with the 18 adapters as a process, for all rows of a file. */
+export async function startProcess(more: JsonObject, env: NodeJS.ProcessEnv = {}): Promise<Serving> {
+  const folder = await folderForAll();
+  const config = { preset: "gateway", sources: [], adapters: toAdapters(world.folder, world.api), ...more };
+  await writeFiles(folder, { "toolpipe.config.json": JSON.stringify(config) });
+  Object.assign(process.env, env);
+  try {
+    return await serveForAll(["--http", "0", "--config", "toolpipe.config.json"], folder);
+  } finally {
+    for (const name of Object.keys(env)) delete process.env[name];
+  }
+}
+
+/** Calls one of the five tools over MCP, and returns its answer, also where it failed. */
+export async function callTool(name: string, args: object = {}): Promise<JsonObject> {
+  const { content } = await world.client.callTool({ name, arguments: { ...args } });
+  return JSON.parse(String((content as JsonObject[])[0]?.["text"])) as JsonObject;
+}
+
+/** Calls an operation over REST. */
+export async function post(
+  path: string,
+  body: object,
+  headers: Record<string, string> = {},
+): Promise<JsonObject & { status: number }> {
+  const response = await fetch(`${world.origin}${path}`, {
+    method: "POST",
+    headers: { "content-type": "application/json", ...headers },
+    body: JSON.stringify(body),
+  });
+  return { status: response.status, ...(JSON.parse(await response.text()) as JsonObject) };
+}
 
 /** Calls one of the five tools and returns its answer; a failure of the tool itself is thrown. */
 export async function ask(tool: string, args: object = {}, gateway = world.gateway): Promise<JsonObject> {
@@ -183,4 +200,16 @@ export function described(name: string): Tool & { readonly inputSchema: JsonObje
   const tool = listed().find((each) => each.name === name);
   if (!tool) throw new Error(`No tool "${name}" is listed.`);
   return tool;
+}
+
+/** Counts the tokens of a value as a model reads it. */
+export function countTokens(value: unknown): number {
+  return encode(JSON.stringify(value)).length;
+}
+
+/** Runs a function, and returns what came to the API meanwhile. */
+export async function watch(run: () => Promise<unknown>): Promise<readonly Received[]> {
+  const before = world.received.length;
+  await run();
+  return world.received.slice(before);
 }
