@@ -13,7 +13,7 @@ const paystack = async (): Promise<JsonObject> => (await adapters({ id: "paystac
 
 /** Lines 259 to 312: gateway.adapters. */
 export function adapterRows({ row, differs, added, prose }: Specification): void {
-  prose(261, 265, "268, 271-272", "279", "282-283", 286, "289", "293-294", "308-309", "311");
+  prose(261, "265-268", 271, 273, 280, "282-289", "293-294", 308, 311);
 
   row(
     "263",
@@ -22,7 +22,7 @@ export function adapterRows({ row, differs, added, prose }: Specification): void
       expect(await ids({})).toEqual(Object.keys(counts));
       for (const id of Object.keys(counts)) {
         const [adapter] = await adapters({ id });
-        expect((adapter?.["capabilities"] as string[]).length, id).toBeGreaterThan(0);
+        expect(adapter, id).toMatchObject({ capabilities: expect.arrayContaining([expect.any(String)]) });
       }
     },
   );
@@ -63,18 +63,14 @@ export function adapterRows({ row, differs, added, prose }: Specification): void
       expect(await ids({ capability: "parts" })).toContain("more-1");
     },
   );
-  row(
-    "279-280",
-    "country chooses adapters that list it, and those that are not restricted to any.",
-    async () => {
-      expect(inputs()["country"]).toMatchObject({ type: "string" });
-      const inUganda = await ids({ country: "UG" });
-      expect(inUganda).toContain("flutterwave-v3");
-      expect(inUganda).not.toContain("paystack");
-      expect(await ids({ country: "US" })).toContain("stripe-api-2024-04-10");
-      expect(await ids({ country: "Nigeria" })).toContain("paystack");
-    },
-  );
+  row("279", "country chooses adapters that list it, and those that are not restricted to any.", async () => {
+    expect(inputs()["country"]).toMatchObject({ type: "string" });
+    const inUganda = await ids({ country: "UG" });
+    expect(inUganda).toContain("flutterwave-v3");
+    expect(inUganda).not.toContain("paystack");
+    expect(await ids({ country: "US" })).toContain("stripe-api-2024-04-10");
+    expect(await ids({ country: "Nigeria" })).toContain("paystack");
+  });
   row("290", "total is the number of adapters.", async () => {
     expect(await ask("adapters", { category: "payments" })).toMatchObject({ total: 18, returned: 3 });
   });
@@ -115,8 +111,8 @@ export function adapterRows({ row, differs, added, prose }: Specification): void
     async () => {
       const { common_operations } = await paystack();
       expect(common_operations).toEqual(["paystack:initialize-transaction", "paystack:verify-transaction"]);
-      const [derived] = await adapters({ id: "more-1" });
-      const [first] = derived?.["common_operations"] as string[];
+      const [derived = {}] = await adapters({ id: "more-1" });
+      const [first] = derived["common_operations"] as string[];
       expect(await execute(String(first), {}, { dry_run: true })).toMatchObject({ success: true });
     },
   );

@@ -1,4 +1,3 @@
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, vi } from "vitest";
 import type { JsonObject } from "../../../core/mod.ts";
@@ -11,37 +10,30 @@ import { createReferenceTool } from "../../../presets/gateway/reference.ts";
 import { findRegistryFaults } from "../../../presets/gateway/registry.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import type { Specification } from "../specification.ts";
+import { readRegistryFile } from "./registry-file.ts";
 import {
   ask,
   CHARGE,
   card,
-  execute,
   FIVE,
   listed,
   openSmall,
   post,
+  serveIn,
   startProcess,
   watch,
   world,
 } from "./world.ts";
 
-interface Registry {
-  readonly schema_version: string;
-  readonly last_verified_at: string;
-  readonly operation_count: number;
-  readonly operations: Readonly<Record<string, JsonObject>>;
-}
-
-const readRegistry = async (file = world.registry): Promise<Registry> =>
-  JSON.parse(await readFile(file, "utf8")) as Registry;
-
 /** Lines 435 to 515: parts, files, variables and start. */
-export function architectureRows({ row, differs, added }: Specification): void {
+export function architectureRows({ row, differs, added, prose }: Specification): void {
+  prose("437-443", "448-450", "454-458", 461, "463-467", "491-494", 501);
+
   row("444-447", "The layer is the five tools, which lead to the registry of operations.", () => {
     expect(world.gateway.tools.map(({ name }) => name)).toEqual(FIVE);
   });
   row("451-452", "The registry indexes 1,604 operations with tags, schemas and risk.", async () => {
-    const { operation_count, operations } = await readRegistry();
+    const { operation_count, operations } = await readRegistryFile();
     expect(operation_count).toBe(1604);
     for (const entry of Object.values(operations))
       expect(entry).toMatchObject({
@@ -51,7 +43,7 @@ export function architectureRows({ row, differs, added }: Specification): void {
       });
   });
   row("453", "It has the version of its form and the time at which it was verified.", async () => {
-    const { schema_version, last_verified_at } = await readRegistry();
+    const { schema_version, last_verified_at } = await readRegistryFile();
     expect(schema_version).toBe("1.0.0");
     expect(Date.parse(last_verified_at)).toBeGreaterThan(Date.parse("2026-01-01"));
   });
@@ -84,7 +76,7 @@ export function architectureRows({ row, differs, added }: Specification): void {
       const tools = [intentTool, executeTool, adaptersTool, toolsTool, createReferenceTool([])];
       expect(tools.map(({ name }) => name)).toEqual(FIVE);
       expect(preset).toMatchObject({ name: "gateway" });
-      const faults = findRegistryFaults(await readRegistry(), listLiveOperations(world.gateway));
+      const faults = findRegistryFaults(await readRegistryFile(), listLiveOperations(world.gateway));
       expect(faults).toEqual([]);
       const ranker = createIntentRanker();
       ranker.update("paystack", world.gateway.catalog.tools("paystack"));
@@ -109,7 +101,7 @@ export function architectureRows({ row, differs, added }: Specification): void {
     const file = join(await temporaryFolder(), "discovery", "registry", "operations.json");
     vi.stubEnv("MCP_REGISTRY_PATH", file);
     await openSmall();
-    expect((await readRegistry(file)).operation_count).toBe(6);
+    expect((await readRegistryFile(file)).operation_count).toBe(6);
   });
   row(
     "497",
@@ -137,21 +129,21 @@ export function architectureRows({ row, differs, added }: Specification): void {
   });
   const printed =
     "The line goes to stderr, because over stdio stdout carries the protocol; it has the number of operations too.";
-  differs("509, 514", "Lazy mode prints that 5 meta-tools are registered.", printed, async () => {
-    const lazy = await startProcess({});
+  differs("509", "Lazy mode prints that 5 meta-tools are registered.", printed, async () => {
+    const lazy = await serveIn("lazy");
     expect(await lazy.line("MCP Discovery Layer")).toBe(
       "toolpipe: MCP Discovery Layer: 5 meta-tools registered, 1604 operations behind them",
     );
-    expect(await readiness(await lazy.line("serving"))).toMatchObject({ status: "ok", mode: "lazy" });
+    expect(await readReadiness(lazy.url)).toMatchObject({ status: "ok", mode: "lazy" });
   });
   differs(
-    "510-513",
+    "510-514",
     "Any other mode registers all tools and prints that, with their number.",
     printed,
     async () => {
-      const full = await startProcess({}, { MCP_TOOL_MODE: "full" });
+      const full = await serveIn("full");
       expect(await full.line("MCP Full Mode")).toMatch(/^toolpipe: MCP Full Mode: 1604 tools registered/);
-      expect(await readiness(await full.line("serving"))).toMatchObject({ status: "ok", mode: "full" });
+      expect(await readReadiness(full.url)).toMatchObject({ status: "ok", mode: "full" });
     },
   );
   added(
@@ -166,89 +158,11 @@ export function architectureRows({ row, differs, added }: Specification): void {
       expect(await degraded.line("degraded")).toMatch(
         /5 meta-tools registered, 1604 .*gateway\.intent is off/,
       );
-      expect(await readiness(await degraded.line("serving"))).toMatchObject({ mode: "degraded" });
+      expect(await readReadiness(degraded.url)).toMatchObject({ mode: "degraded" });
     },
   );
 }
 
-async function readiness(line: string): Promise<unknown> {
-  const address = /http:\S+/.exec(line)?.[0] ?? "";
-  return (await fetch(new URL("/readyz", address))).json();
-}
-
-/** Lines 519 to 546: the registry. */
-export function registryRows({ row, differs }: Specification): void {
-  const charge = async (): Promise<JsonObject> => (await readRegistry()).operations[CHARGE] as JsonObject;
-
-  row("523", "The registry has the version 1.0.0 of its form.", async () => {
-    expect((await readRegistry()).schema_version).toBe("1.0.0");
-  });
-  row("524", "It has the time of its verification.", async () => {
-    expect((await readRegistry()).last_verified_at).toMatch(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
-  });
-  row("525", "It counts its operations.", async () => {
-    const { operation_count, operations } = await readRegistry();
-    expect([operation_count, Object.keys(operations).length]).toEqual([1604, 1604]);
-  });
-  row("526-527", "Its operations are entries by tool_id, each of which can be called.", async () => {
-    for (const id of Object.keys((await readRegistry()).operations).slice(0, 5))
-      expect(await execute(id, {}, { dry_run: true })).not.toMatchObject({
-        error: { code: "TOOL_NOT_FOUND" },
-      });
-    expect(await charge()).toBeDefined();
-  });
-  for (const [line, field, value] of [
-    ["528", "adapter", "paystack"],
-    ["529", "tool", "charge-authorization"],
-    ["532", "method", "POST"],
-    ["533", "path", "/transaction/charge_authorization"],
-    ["535", "required_params", ["email", "amount", "authorization_code"]],
-    ["537", "risk_level", "high"],
-    ["538", "idempotent", true],
-    ["539", "reversible", false],
-    ["540", "requires_confirmation", false],
-  ] as const) {
-    row(line, `An entry has ${field}, for charging a card ${JSON.stringify(value)}.`, async () => {
-      expect((await charge())[field]).toEqual(value);
-    });
-  }
-  row("530", "It has the description of the document, without the name before it.", async () => {
-    expect((await charge())["description"]).toMatch(/^Charge all authorizations marked as reusable/);
-  });
-  row("531", "It has tags: category, resource, country and currency.", async () => {
-    expect((await charge())["tags"]).toEqual(
-      expect.arrayContaining(["payments", "transaction", "nigeria", "ngn"]),
-    );
-  });
-  row("534", "It has the schema of its parameters.", async () => {
-    expect((await charge())["input_schema"]).toMatchObject({
-      type: "object",
-      properties: { amount: { type: "integer" } },
-    });
-  });
-  row("536", "It lists the optional parameters.", async () => {
-    const expected = ["reference", "currency", "metadata"];
-    expect((await charge())["optional_params"]).toEqual(expect.arrayContaining(expected));
-  });
-  row("541", "It has an example of a request, which passes the check.", async () => {
-    const { example_request } = await charge();
-    expect(await execute(CHARGE, example_request as object, { dry_run: true })).toMatchObject({
-      success: true,
-    });
-  });
-  differs(
-    "542",
-    "common_errors is a list of codes.",
-    "Each has its code, its meaning and a fix, as the errors of gateway.reference have (line 425): a code alone does not help.",
-    async () => {
-      const errors = (await charge())["common_errors"] as JsonObject[];
-      expect(errors).toContainEqual(
-        expect.objectContaining({
-          code: "invalid_key",
-          meaning: expect.any(String),
-          fix: expect.any(String),
-        }),
-      );
-    },
-  );
+async function readReadiness(url: URL): Promise<unknown> {
+  return (await fetch(new URL("/readyz", url))).json();
 }

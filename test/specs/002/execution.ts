@@ -4,7 +4,9 @@ import type { Specification } from "../specification.ts";
 import { CHARGE, callTool, card, execute, watch, world } from "./world.ts";
 
 /** Lines 229 to 257: what an execution answers. */
-export function executionRows({ row, added }: Specification): void {
+export function executionRows({ row, added, prose }: Specification): void {
+  prose("229-232", "254-256");
+
   row("233", "A success says so.", async () => {
     expect(await execute("paystack:read-part3", {})).toMatchObject({ success: true });
   });

@@ -11,7 +11,9 @@ const ready = async (more: object = {}): Promise<JsonObject> =>
   ] as JsonObject;
 
 /** Lines 107 to 160: what gateway.intent answers. */
-export function intentAnswerRows({ row, differs, added }: Specification): void {
+export function intentAnswerRows({ row, differs, added, prose }: Specification): void {
+  prose("107-110", 139, "152-154", "158-159");
+
   row("111-114, 117", "A recommendation names adapter, tool and tool_id.", async () => {
     const { recommended } = await ask("intent", { query: "charge authorization" });
     expect(recommended).toMatchObject({ adapter: "paystack", tool: "charge-authorization", tool_id: CHARGE });

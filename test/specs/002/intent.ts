@@ -10,19 +10,7 @@ const context = (): Readonly<Record<string, JsonObject>> =>
   properties()["context"]?.["properties"] as Readonly<Record<string, JsonObject>>;
 /** Lines 64 to 105: what gateway.intent takes. */
 export function intentRows({ row, prose }: Specification): void {
-  prose(
-    64,
-    66,
-    70,
-    "73, 76-79, 82, 86, 90-91, 95, 100, 103-104",
-    107,
-    "110",
-    "117",
-    "118-119",
-    "127",
-    "132-133",
-  );
-  prose("138-139", "144-145", "150-151", "152", "154", "158-159");
+  prose("64-66", "70-73", 76, 78, 95, 101, "103-104");
 
   row(
     "68",

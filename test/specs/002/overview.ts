@@ -14,7 +14,7 @@ const tools = [
 
 /** Lines 1 to 60: the problem, the five tools, and the principles. */
 export function overviewRows({ row, prose }: Specification): void {
-  prose("1-6", 10, 18, 20, 32, 36, 44, 52, 54);
+  prose("1-10", "18-20", 32, 36, 44, "52-54");
 
   row("12, 28", "1,604 operations of 18 adapters are served at once.", async () => {
     const { total, adapters } = (await ask("adapters")) as { total: number; adapters: JsonObject[] };

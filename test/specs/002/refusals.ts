@@ -6,7 +6,9 @@ import { CHARGE, callTool, card, execute, FIVE, watch, world } from "./world.ts"
 const DELETE = "paystack:delete-transfer-recipient";
 
 /** Lines 200 to 227: calls that are refused. */
-export function refusalRows({ row, differs, added }: Specification): void {
+export function refusalRows({ row, differs, added, prose }: Specification): void {
+  prose(214, 226);
+
   row(
     "204-205, 207-209, 212",
     "A high risk without a key is refused with IDEMPOTENCY_REQUIRED, and nothing is sent.",

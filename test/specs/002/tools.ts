@@ -8,7 +8,8 @@ const inputs = (): Readonly<Record<string, JsonObject>> =>
 
 /** Lines 314 to 365: gateway.tools. */
 export function toolRows({ row, prose }: Specification): void {
-  prose(314, 316, 320, "323, 326-327", "333-334", "336-337", 340, "343", "349-351", "360-361", "364");
+  prose(316, "320-323", 326, 328, 334, "336-343", "350-351", "360-361", 364);
+
   const page = (args: object = {}): Promise<JsonObject> => ask("tools", { adapter: "paystack", ...args });
   const names = async (args: object): Promise<unknown[]> =>
     ((await page(args))["tools"] as JsonObject[]).map(({ tool_id }) => tool_id);

@@ -146,16 +146,22 @@ export async function smallConfig(
 }
 
 /** Starts `toolpipe serve --http` with the 18 adapters as a process, for all rows of a file. */
-export async function startProcess(more: JsonObject, env: NodeJS.ProcessEnv = {}): Promise<Serving> {
+export async function startProcess(more: JsonObject = {}): Promise<Serving & { readonly url: URL }> {
   const folder = await folderForAll();
   const config = { preset: "gateway", sources: [], adapters: toAdapters(world.folder, world.api), ...more };
   await writeFiles(folder, { "toolpipe.config.json": JSON.stringify(config) });
-  Object.assign(process.env, env);
-  try {
-    return await serveForAll(["--http", "0", "--config", "toolpipe.config.json"], folder);
-  } finally {
-    for (const name of Object.keys(env)) delete process.env[name];
-  }
+  const serving = await serveForAll(["--http", "0", "--config", "toolpipe.config.json"], folder);
+  const [address = ""] = /http:\S+/.exec(await serving.line(" tools at http")) ?? [];
+  return { ...serving, url: new URL(address) };
+}
+
+const started = new Map<string, ReturnType<typeof startProcess>>();
+
+/** Starts a process in a mode, once for all rows that need one. */
+export function serveIn(mode: "lazy" | "full"): ReturnType<typeof startProcess> {
+  const known = started.get(mode) ?? startProcess({ discovery: { mode } });
+  started.set(mode, known);
+  return known;
 }
 
 /** Calls one of the five tools over MCP, and returns its answer, also where it failed. */
