@@ -1,6 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
+import { toldServer } from "../../specs/shared.ts";
 import { dead, faulty, marking, place, real, write } from "../../support/place.ts";
 import { runMain } from "../../support/run-cli.ts";
 
@@ -196,4 +197,45 @@ export const empty = localTools("empty", { id: "empty" }, [
     expect((await runMain(args)).stdout).toContain("Result:\n  red\n  [1] two\tthree\n");
     expect(JSON.parse((await runMain([...args, "--json"])).stdout).result).toBe(text);
   });
+});
+
+describe("execute on a guarded tool", () => {
+  const answer = { content: [{ type: "text", text: "done" }] };
+  const tools = [{ name: "charge_card" }, { name: "delete_card" }];
+  const bank = toldServer(tools, { charge_card: answer, delete_card: answer });
+  const run = async (tool: string, ...more: string[]) => {
+    const { code, stdout } = await runMain(["execute", "bank", tool, "--json", ...more]);
+    return { code, ...JSON.parse(stdout) };
+  };
+
+  test("takes a key, and replays the call under it", async () => {
+    await servers({ bank }, { preset: "gateway" });
+    expect(await run("charge_card")).toMatchObject({ code: 4, error: { code: "IDEMPOTENCY_REQUIRED" } });
+    const key = ["--idempotency-key", "order-1234-charge"];
+    expect(await run("charge_card", ...key)).toEqual({ code: 0, success: true, result: "done" });
+    expect(await run("charge_card", ...key)).toEqual({ code: 0, success: true, result: "done" });
+    const other = await run("charge_card", ...key, "--args", '{"amount":1}');
+    expect(other).toMatchObject({ code: 4, error: { code: "IDEMPOTENCY_MISMATCH" } });
+  });
+
+  test("takes a confirmation", async () => {
+    await servers({ bank }, { preset: "gateway" });
+    expect(await run("delete_card")).toMatchObject({ code: 4, error: { code: "CONFIRMATION_REQUIRED" } });
+    expect(await run("delete_card", "--confirm")).toMatchObject({ code: 0, success: true });
+  });
+
+  test.each(["gateway", "anygpt"])(
+    "shows what would be sent, and sends nothing, in the preset %s",
+    async (preset) => {
+      const { definition, marks } = await marking(project);
+      await servers({ one: definition }, { preset });
+      await runMain(["refresh"]);
+      const args = ["execute", "one", "echo", "--args", '{"text":"hello"}', "--dry-run", "--json"];
+      expect(JSON.parse((await runMain(args)).stdout)).toEqual({
+        success: true,
+        result: { dry_run: true, request: { server: "one", tool: "echo", arguments: { text: "hello" } } },
+      });
+      expect(await readFile(marks, "utf8")).toBe("started\n");
+    },
+  );
 });

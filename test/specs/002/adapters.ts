@@ -1,8 +1,8 @@
 import { expect } from "vitest";
 import type { JsonObject } from "../../../core/mod.ts";
 import type { Specification } from "../specification.ts";
-import { counts, paystackFile } from "./documents.ts";
-import { ask, callTool, countTokens, described, execute, openSmall, watch, world } from "./world.ts";
+import { counts } from "./documents.ts";
+import { ask, callTool, countTokens, described, execute, openSmall, paystackEntry, watch } from "./world.ts";
 
 const inputs = (): Readonly<Record<string, JsonObject>> =>
   described("gateway.adapters").inputSchema["properties"] as Readonly<Record<string, JsonObject>>;
@@ -144,8 +144,7 @@ export function adapterRows({ row, differs, added, prose }: Specification): void
     "The built-in facts belong to an adapter of any id whose document has the host or the title; its credential does not.",
     "The lines do not say where facts come from that a document lacks.",
     async () => {
-      const mine = { document: paystackFile, server: world.api, allowPrivate: true };
-      const gateway = await openSmall({ openapi: { adapters: { "my-payments": mine } } });
+      const gateway = await openSmall({ openapi: { adapters: { "my-payments": paystackEntry() } } });
       const { adapters } = await ask("adapters", {}, gateway);
       expect(adapters).toMatchObject([{ id: "my-payments", name: "Paystack", category: "payments" }]);
       const reference = await ask("reference", { topic: "my-payments" }, gateway);

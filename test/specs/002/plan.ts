@@ -1,4 +1,3 @@
-import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { expect, vi } from "vitest";
 import type { JsonObject } from "../../../core/mod.ts";
 import type { Specification } from "../specification.ts";
@@ -8,6 +7,7 @@ import {
   CHARGE,
   callTool,
   card,
+  countListed,
   countTokens,
   execute,
   FIVE,
@@ -159,13 +159,4 @@ export function planRows({ row, prose }: Specification): void {
     const call = await world.gateway.run({ tool: "paystack:list-transactions" });
     expect(call.ok && call.result.structuredContent).toMatchObject({ status: true });
   });
-}
-
-/** Counts the tools that a gateway lists to a client of its own. */
-async function countListed(url: URL): Promise<number> {
-  const client = new Client({ name: "rows", version: "1" });
-  await client.connect(new StreamableHTTPClientTransport(url));
-  const { tools } = await client.listTools();
-  await client.close();
-  return tools.length;
 }

@@ -3,7 +3,7 @@ import type { JsonObject } from "../../../core/mod.ts";
 import { catchFailure, getError } from "../../support/failure.ts";
 import type { Specification } from "../specification.ts";
 import { checkFile } from "./registry-file.ts";
-import { ask, CHARGE, card, countTokens, execute, openSmall, world } from "./world.ts";
+import { ask, CHARGE, card, countTokens, execute, openSmall, paystackEntry, world } from "./world.ts";
 
 const recommend = async (args: object): Promise<JsonObject> =>
   (await ask("intent", args))["recommended"] as JsonObject;
@@ -45,14 +45,15 @@ export function ruleRows({ row, differs, prose }: Specification): void {
   });
   row(
     "672",
-    "An adapter that is not named with the parameter gets no preference by it; one that is, gets all.",
+    "Only the parameter adapter prefers an adapter: of two with the same document, none else is.",
     async () => {
-      const { alternatives } = await ask("intent", {
-        query: "charge a card",
-        adapter: "flutterwave-v3",
-        limit: 10,
+      const [one, two] = [paystackEntry(), paystackEntry()];
+      const gateway = await openSmall({ openapi: { adapters: { one, two } } });
+      expect(await ask("intent", { query: "verify transaction" }, gateway)).toMatchObject({
+        needs_selection: true,
       });
-      for (const { adapter } of alternatives as JsonObject[]) expect(adapter).toBe("flutterwave-v3");
+      const named = await ask("intent", { query: "verify transaction", adapter: "two" }, gateway);
+      expect(named["recommended"]).toMatchObject({ adapter: "two" });
     },
   );
   row("673", "Below the threshold the answer is two or three options and needs_selection.", async () => {

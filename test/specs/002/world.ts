@@ -5,7 +5,7 @@ import { text } from "node:stream/consumers";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { encode } from "gpt-tokenizer/encoding/o200k_base";
 import { afterAll } from "vitest";
-import type { Gateway, GatewayOptions, JsonObject, LoadedConfig, Plugin, Tool } from "../../../core/mod.ts";
+import type { Gateway, JsonObject, LoadedConfig, Plugin, Tool } from "../../../core/mod.ts";
 import { audit, type MemorySink, memorySink } from "../../../plugins/audit/mod.ts";
 import { health } from "../../../plugins/health.ts";
 import { serveHttp } from "../../../plugins/serve/mod.ts";
@@ -120,29 +120,26 @@ function toAdapters(folder: string, server: string): Record<string, JsonObject> 
   );
 }
 
-/** Opens a gateway on Paystack alone, or on tools of a plugin too, until the test ends. */
-export async function openSmall(options: Options = {}, plugins: readonly Plugin[] = []): Promise<Gateway> {
-  return openGateway(await smallConfig(options, plugins));
+/** The entry of Paystack's own document, as a config has it. */
+export function paystackEntry(): JsonObject {
+  return { document: paystackFile, server: world.api, allowPrivate: true };
 }
 
-type Options = Readonly<Record<string, object>>;
-
-/** The config of a gateway on Paystack alone. */
-export async function smallConfig(
-  options: Options = {},
+/** Opens a gateway on Paystack alone, or on tools of a plugin too, until the test ends. */
+export async function openSmall(
+  options: Readonly<Record<string, object>> = {},
   plugins: readonly Plugin[] = [],
-): Promise<GatewayOptions> {
-  const paystack = { document: paystackFile, server: world.api, allowPrivate: true };
-  return {
+): Promise<Gateway> {
+  return openGateway({
     preset,
     plugins,
     options: {
       [audit.pluginName]: { sink: memorySink() },
-      openapi: { adapters: { paystack } },
+      openapi: { adapters: { paystack: paystackEntry() } },
       state: { folder: await temporaryFolder() },
       ...options,
     },
-  };
+  });
 }
 
 /** Starts `toolpipe serve --http` with the 18 adapters as a process, for all rows of a file. */
@@ -218,4 +215,13 @@ export async function watch(run: () => Promise<unknown>): Promise<readonly Recei
   const before = world.received.length;
   await run();
   return world.received.slice(before);
+}
+
+/** Counts the tools that a gateway lists to a client of its own. */
+export async function countListed(url: URL): Promise<number> {
+  const client = new Client({ name: "rows", version: "1" });
+  await client.connect(new StreamableHTTPClientTransport(url));
+  const { tools } = await client.listTools();
+  await client.close();
+  return tools.length;
 }
