@@ -7,7 +7,7 @@ import {
   CHARGE,
   callTool,
   card,
-  countListed,
+  connect,
   countTokens,
   execute,
   FIVE,
@@ -105,7 +105,7 @@ export function planRows({ row, prose }: Specification): void {
 
   row("577", "A client that had 1,604 tools sees 5.", async () => {
     const { url } = await serveIn("full");
-    expect(await countListed(url)).toBe(1604);
+    expect((await (await connect(url)).listTools()).tools).toHaveLength(1604);
     expect((await world.client.listTools()).tools.map(({ name }) => name)).toEqual(FIVE);
   });
   row("578", "One call finds the operation.", async () => {

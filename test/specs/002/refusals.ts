@@ -1,7 +1,18 @@
 import { expect } from "vitest";
 import type { JsonObject } from "../../../core/mod.ts";
 import type { Specification } from "../specification.ts";
-import { CHARGE, callTool, card, execute, FIVE, watch, world } from "./world.ts";
+import {
+  CHARGE,
+  callTool,
+  card,
+  connect,
+  execute,
+  FIVE,
+  serveIn,
+  startProcess,
+  watch,
+  world,
+} from "./world.ts";
 
 const DELETE = "paystack:delete-transfer-recipient";
 
@@ -103,4 +114,52 @@ export function refusalRows({ row, differs, added, prose }: Specification): void
       expect(direct.ok ? undefined : direct.error.code).toBe("IDEMPOTENCY_REQUIRED");
     },
   );
+  added(
+    "209-212, 221-223",
+    "In full mode, where there are no options, the error names the key of _meta that the request lacks.",
+    "The lines know gateway.execute alone.",
+    async () => {
+      const client = await connect((await serveIn("full")).url);
+      const refused = parse(await client.callTool({ name: "charge-authorization", arguments: card }));
+      expect(refused).toMatchObject({
+        success: false,
+        error: {
+          code: "IDEMPOTENCY_REQUIRED",
+          suggestion: expect.stringContaining('"toolpipe/idempotency-key" in the _meta'),
+        },
+      });
+      const _meta = { "toolpipe/idempotency-key": "refusals-full" };
+      const done = await client.callTool({ name: "charge-authorization", arguments: card, _meta });
+      expect(parse(done)).toMatchObject({ status: true });
+    },
+  );
+  differs(
+    "217",
+    "confirmed: true is enough for a destructive operation.",
+    "Where the client can ask, the person is asked all the same, since an agent can write true by itself; guard.confirmation: flag takes confirmed: true as the line says.",
+    async () => {
+      const options = { idempotency_key: "refusals-217", confirmed: true };
+      const args = { tool_id: DELETE, params: { code: "RCP_217" }, options };
+      const served = new URL("/mcp", world.origin);
+      const no = await connect(served, { action: "decline" });
+      const sent = await watch(async () => {
+        const answer = parse(await no.callTool({ name: "gateway.execute", arguments: args }));
+        expect(answer).toMatchObject({ error: { code: "CONFIRMATION_DECLINED" } });
+      });
+      expect(sent).toEqual([]);
+      const yes = await connect(served, { action: "accept", content: { confirm: true } });
+      const done = parse(await yes.callTool({ name: "gateway.execute", arguments: args }));
+      expect(done).toMatchObject({ success: true });
+      const { url } = await startProcess({ guard: { confirmation: "flag" } });
+      const flag = await connect(url, { action: "decline" });
+      expect(parse(await flag.callTool({ name: "gateway.execute", arguments: args }))).toMatchObject({
+        success: true,
+      });
+    },
+  );
+}
+
+/** Reads the JSON of an answer. */
+function parse({ content }: { readonly content?: unknown }): JsonObject {
+  return JSON.parse(String((content as JsonObject[])[0]?.["text"])) as JsonObject;
 }

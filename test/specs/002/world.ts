@@ -2,9 +2,9 @@ import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { Client, type ElicitResult, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { encode } from "gpt-tokenizer/encoding/o200k_base";
-import { afterAll } from "vitest";
+import { afterAll, onTestFinished } from "vitest";
 import type { Gateway, JsonObject, LoadedConfig, Plugin, Tool } from "../../../core/mod.ts";
 import { audit, type MemorySink, memorySink } from "../../../plugins/audit/mod.ts";
 import { health } from "../../../plugins/health.ts";
@@ -217,11 +217,12 @@ export async function watch(run: () => Promise<unknown>): Promise<readonly Recei
   return world.received.slice(before);
 }
 
-/** Counts the tools that a gateway lists to a client of its own. */
-export async function countListed(url: URL): Promise<number> {
-  const client = new Client({ name: "rows", version: "1" });
+/** Connects a client of its own until the test ends; with an answer, it can be asked, and gives that one. */
+export async function connect(url: URL, answer?: ElicitResult): Promise<Client> {
+  const capabilities = answer ? { elicitation: {} } : {};
+  const client = new Client({ name: "rows", version: "1" }, { capabilities });
+  if (answer) client.setRequestHandler("elicitation/create", () => Promise.resolve(answer));
   await client.connect(new StreamableHTTPClientTransport(url));
-  const { tools } = await client.listTools();
-  await client.close();
-  return tools.length;
+  onTestFinished(() => client.close());
+  return client;
 }
