@@ -62,7 +62,7 @@ export async function describeExecution(
   };
 }
 
-/** References that the caller makes up: nobody has to be asked for them. */
+/** References that the caller makes up: they are not asked for. */
 const OWN_REFERENCE =
   /^(tx_?ref|trx_?ref|(client_?|merchant_?|payment_?)?reference|nonce|request_?id|idempotency_?key)$/i;
 

@@ -98,7 +98,7 @@ export function acceptanceRows({ row, prose }: Specification): void {
   });
   row("733", "A task that fits nothing well is answered with options and a question.", async () => {
     const answer = await ask("intent", {
-      query: "somebody should receive reusable payments tomorrow",
+      query: "people should receive reusable payments tomorrow",
     });
     expect(answer).toMatchObject({
       needs_selection: true,

@@ -57,7 +57,7 @@ export function ruleRows({ row, differs, prose }: Specification): void {
     },
   );
   row("673", "Below the threshold the answer is two or three options and needs_selection.", async () => {
-    for (const query of ["somebody should receive reusable payments tomorrow", "read part"]) {
+    for (const query of ["people should receive reusable payments tomorrow", "read part"]) {
       const answer = await ask("intent", { query });
       expect(answer).toMatchObject({ needs_selection: true });
       expect(answer).not.toHaveProperty("recommended");
