@@ -25,9 +25,9 @@ function listNames(source: string): string[] {
   return [...titles].flatMap(([, isLeftOut, title = ""]) => (isLeftOut ? [] : [title]));
 }
 
-test("the table has every fault once", () => {
+test("the table has every fault once, in order", () => {
   const numbers = rows.flatMap(({ name }) => (name.startsWith("fault") ? [Number(name.slice(6, -1))] : []));
-  expect(numbers).toEqual(numbers.map((_, index) => index + 1));
+  expect(numbers).toEqual(numbers.toSorted((a, b) => a - b));
   expect(numbers.length).toBeGreaterThanOrEqual(60);
   expect(new Set(rows.map(({ name }) => name)).size).toBe(rows.length);
 });

@@ -19,19 +19,27 @@ const WELL_FORMED = /^[A-Za-z0-9_.-]{1,64}$/;
  * Assigns unique names to items of several servers, in their order. An item keeps its own name if no other has it, and is
  * called `server__name` otherwise. A name that is too long, malformed or still not unique ends in a hash of both, so that
  * no name depends on the order.
+ *
+ * Names that begin with `server__` are reserved for that server, whether or not it has any items: a server that offers
+ * `good__send_mail` would otherwise get the calls that are meant for the server `good`.
+ *
+ * @param servers Names of further servers, such as those that have not been listed yet.
  */
-export function assignNames(items: readonly Named[]): string[] {
+export function assignNames(items: readonly Named[], servers: Iterable<string> = []): string[] {
+  const reserved = new Set(servers);
+  for (const { server } of items) reserved.add(server);
+  const spaces = new Set([...reserved].map((server) => server.toLowerCase()));
   const uses = countNames(items.map(({ name }) => name));
   const wanted = items.map(({ server, name, builtin }) =>
-    builtin || uses.get(name) === 1 ? name : `${server}__${name}`,
+    builtin || (uses.get(name) === 1 && isFree(name, server, spaces)) ? name : `${server}__${name}`,
   );
   const own = new Set(wanted.filter((name, index) => name === items[index]?.name));
   const wantedBy = countNames(wanted);
   const names = wanted.map((name, index) => {
-    const { builtin, name: given } = items[index] as Named;
+    const { builtin, name: given, server } = items[index] as Named;
     if (builtin) return name;
     const isOnlyOne = name === given || (wantedBy.get(name) === 1 && !own.has(name));
-    return isOnlyOne && WELL_FORMED.test(name) ? name : undefined;
+    return isOnlyOne && WELL_FORMED.test(name) && isFree(name, server, spaces) ? name : undefined;
   });
   const taken = new Set(names);
   // In the order of what they are made of, and not in that of the list, for the one case in which it matters.
@@ -44,6 +52,16 @@ export function assignNames(items: readonly Named[]): string[] {
     taken.add(name);
   }
   return names as string[];
+}
+
+/** Whether a name begins with the name of no other server, or with that of its own, if it begins with several. */
+function isFree(name: string, server: string, spaces: ReadonlySet<string>): boolean {
+  const lower = name.toLowerCase();
+  for (let at = lower.lastIndexOf("__"); at >= 0; at = at > 0 ? lower.lastIndexOf("__", at - 1) : -1) {
+    // The longest server counts: "a__b__c" is that of "a__b", and not of "a".
+    if (spaces.has(lower.slice(0, at))) return lower.slice(0, at) === server.toLowerCase();
+  }
+  return true;
 }
 
 /** Creates a free name: the beginning of the wanted one, and a hash of the item. */

@@ -68,7 +68,7 @@ export function combineListings(
   const found = statuses.flatMap(({ name: server, listing }) =>
     cleanAll(listing?.prompts, cleanPrompt).map((prompt) => ({ server, name: prompt.name, prompt })),
   );
-  const exposedNames = assignNames(found);
+  const exposedNames = assignNames(found, names);
   const prompts = new Map<string, ListedPrompt>(
     found.map(({ server, name, prompt }, index) => {
       const exposed = exposedNames[index] as string;

@@ -115,7 +115,11 @@ export function createView(): View {
     const before = exposed.get(exposure);
     if (before && before.gateway === gateway && before.revision === revision) return before;
     const tools = gateway && (preset?.describe?.(gateway, exposure) ?? gateway.tools);
-    const byName = nameTools(tools?.filter((tool) => tool.enabled) ?? []);
+    const servers = gateway?.services.servers?.statuses() ?? [];
+    const byName = nameTools(
+      tools?.filter((tool) => tool.enabled) ?? [],
+      servers.map(({ name }) => name),
+    );
     const digest = sha256Hex(JSON.stringify([...byName].map(([name, tool]) => describe(name, tool))));
     if (before && before.digest !== digest) keepNames(before.byName);
     const now = { gateway, revision, byName, digest };
@@ -144,8 +148,8 @@ export function createView(): View {
   }
 }
 
-function nameTools(tools: readonly Tool[]): Map<string, Tool> {
-  const names = assignNames(tools);
+function nameTools(tools: readonly Tool[], servers: readonly string[]): Map<string, Tool> {
+  const names = assignNames(tools, servers);
   return new Map(tools.map((tool, index) => [names[index] as string, tool]));
 }
 

@@ -35,10 +35,17 @@ test("the gateway's own tools keep their names, and others make way", () => {
   expect(assignNames([...of("index:search_tools"), own])).toEqual(["index__search_tools", "search_tools"]);
 });
 
-test("a name made of two parts never hides one that a server gave itself", () => {
-  const names = assignNames(of("a:echo", "b:echo", "c:a__echo"));
-  expect(names[2]).toBe("a__echo");
-  expect(names[0]).toMatch(/^a__echo-[0-9a-f]{8}$/);
+test("names that begin with a server are that server's, whatever others call their tools", () => {
+  expect(assignNames(of("a:echo", "b:echo", "c:a__echo"))).toEqual(["a__echo", "b__echo", "c__a__echo"]);
+  expect(assignNames(of("evil:good__send"), ["good"])).toEqual(["evil__good__send"]);
+  expect(assignNames(of("evil:Good__send"), ["good"])).toEqual(["evil__Good__send"]);
+  expect(assignNames(of("good:good__send"), ["good"])).toEqual(["good__send"]);
+  expect(assignNames(of("evil:bad__send"), ["good"])).toEqual(["bad__send"]);
+});
+
+test("of two servers that a name begins with, it is the longer one's", () => {
+  expect(assignNames(of("a:a__b__c"), ["a__b"])).toEqual(["a__a__b__c"]);
+  expect(assignNames(of("a__b:a__b__c"), ["a"])).toEqual(["a__b__c"]);
 });
 
 test("names fit every client, are each their own, and do not depend on the order", () => {
