@@ -56,7 +56,7 @@ export function createSessionHomes(options: SessionHomesOptions): SessionHomes {
         if (home === self) return "here";
         target = home && (await shared.get(`replica:${home}`));
       } catch {
-        // Without the shared state, requests that need no session are answered all the same.
+        // Without the shared state, this replica knows its own sessions, and begins new ones.
         return "here";
       }
       // A request that was forwarded to the wrong replica must not be forwarded in a circle.

@@ -48,11 +48,13 @@ interface Caller {
 }
 
 const SESSION = "mcp-session-id";
+/** A client that is told so begins another session. */
+const NO_SESSION = "There is no such session. Begin another one.";
 
 /**
  * Creates the endpoint of MCP, for clients of all protocol versions. The id of a session tells which legacy client
- * cancels a request, and what that client declared. An id from before a restart is accepted too, but such a client is
- * asked nothing: its capabilities are unknown.
+ * cancels a request, and what that client declared. An id from before a restart is refused, as the protocol says, so that
+ * the client begins another session: without its capabilities, a call that asks its user would be made unasked.
  */
 export function createEndpoint(options: EndpointOptions): Endpoint {
   const { gateway, check, authenticate, limits, clientLimits, view, instructions } = options;
@@ -88,8 +90,7 @@ export function createEndpoint(options: EndpointOptions): Endpoint {
     check(request);
     const actor = (await authenticate?.(request)) ?? localUser;
     const id = getHeader(request.headers, SESSION);
-    // A client that gets a 404 begins another session.
-    if (sessions.isForeign(id, actor.id)) throw new HttpRefusal(404, "There is no such session.");
+    if (sessions.isForeign(id, actor.id)) throw new HttpRefusal(404, NO_SESSION);
     const homes = gateway().services.sessions;
     const isUnknown = id !== undefined && sessions.get(id) === undefined;
     if (homes && isUnknown && (await isForwarded(homes, id, request, response))) return;
@@ -102,11 +103,13 @@ export function createEndpoint(options: EndpointOptions): Endpoint {
       cancel: (params) => cancel({ id, actor }, params),
       check: (message) => checkArguments(message, request.headers),
     });
+    const isBegun = !modern && requests[0]?.method === "initialize";
+    if (!modern && !isBegun) checkKnown(id);
     if (requests.length === 0) return void response.writeHead(202).end();
     const { has } = server.suspended;
     if (homes && modern && (await isResumedElsewhere(homes, body, has, request, response))) return;
     checkOpen();
-    const begun = !modern && requests[0]?.method === "initialize" ? sessions.begin(actor.id) : undefined;
+    const begun = isBegun ? sessions.begin(actor.id) : undefined;
     if (begun) await homes?.begin(begun.id);
     const reply = createReply(response, accepted, limits, begun && { [SESSION]: begun.id });
     const session = begun?.session ?? known;
@@ -129,6 +132,7 @@ export function createEndpoint(options: EndpointOptions): Endpoint {
     const version = getHeader(headers, "mcp-protocol-version");
     if (modernVersions.includes(String(version))) throw notAllowed("POST");
     checkLegacyVersion(version);
+    checkKnown(caller.id);
     for (const other of exchanges.keys()) {
       // No notification may be sent twice; a client that opens another stream has lost the first one.
       if (isSameCaller(other, caller) && other.isStream) other.close();
@@ -152,13 +156,18 @@ export function createEndpoint(options: EndpointOptions): Endpoint {
     exchanges.set(exchange, done);
   }
 
+  /** Refuses a session that ended, or was begun before a restart. Clients need not have one. */
+  function checkKnown(id: string | undefined): void {
+    if (id !== undefined && !sessions.get(id)) throw new HttpRefusal(404, NO_SESSION);
+  }
+
   function checkOpen(): void {
     if (isClosing)
       throw new HttpRefusal(503, "The gateway is closing.", { headers: { connection: "close" } });
   }
 }
 
-/** Sessions from before a restart have no known owner, so that two actors may use the same id. */
+/** Clients without a session cannot be told apart. */
 function isSameCaller({ session, actor }: HttpExchange, caller: Caller): boolean {
   return session !== undefined && session === caller.id && actor === caller.actor.id;
 }
@@ -173,7 +182,7 @@ async function isForwarded(
   const version = getHeader(request.headers, "mcp-protocol-version");
   if (modernVersions.includes(String(version))) return false;
   const routed = await homes.route(session, request, response);
-  if (routed === "gone") throw new HttpRefusal(404, "There is no such session. Begin another one.");
+  if (routed === "gone") throw new HttpRefusal(404, NO_SESSION);
   if (routed === "lost") {
     throw new HttpRefusal(502, "The gateway that has this session ended before it answered.");
   }

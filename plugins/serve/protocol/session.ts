@@ -44,21 +44,28 @@ interface Sessions {
 
 /** Clients rarely end a session, so the least recently used one is dropped. */
 const MAX_SESSIONS = 10_000;
+/** Sessions of one actor. Beyond them it loses its own sessions, and never those of others. */
+const MAX_SESSIONS_EACH = 1_000;
 /** Capabilities are kept for as long as the session, and a hostile client could declare megabytes. */
 const MAX_CAPABILITIES = 20_000;
 const MAX_NAME = 200;
 
 /** Creates an empty list of sessions. */
-export function createSessions(max: number = MAX_SESSIONS): Sessions {
+export function createSessions(max: number = MAX_SESSIONS, maxEach: number = MAX_SESSIONS_EACH): Sessions {
   const sessions = new Map<string, Session>();
-  const owners = new WeakMap<Session, string>();
+  const owners = new WeakMap<Session, string | undefined>();
+  /** The sessions of each actor, the least recently used one first. */
+  const idsByOwner = new Map<string | undefined, Set<string>>();
+
   return {
     begin(actor) {
       const [id, session] = [randomUUID(), new Session()];
       sessions.set(id, session);
-      if (actor !== undefined) owners.set(session, actor);
-      const [oldest] = sessions.keys();
-      if (sessions.size > max && oldest !== undefined) sessions.delete(oldest);
+      owners.set(session, actor);
+      const own = idsByOwner.get(actor) ?? new Set();
+      idsByOwner.set(actor, own.add(id));
+      if (own.size > maxEach) drop(own.values().next().value);
+      if (sessions.size > max) drop(sessions.keys().next().value);
       return { id, session };
     },
     get(id) {
@@ -66,6 +73,9 @@ export function createSessions(max: number = MAX_SESSIONS): Sessions {
       if (id === undefined || !session) return undefined;
       sessions.delete(id);
       sessions.set(id, session);
+      const own = idsByOwner.get(owners.get(session));
+      own?.delete(id);
+      own?.add(id);
       return session;
     },
     isForeign(id, actor) {
@@ -73,6 +83,16 @@ export function createSessions(max: number = MAX_SESSIONS): Sessions {
       return session !== undefined && owners.get(session) !== actor;
     },
   };
+
+  function drop(id: string | undefined): void {
+    const session = id === undefined ? undefined : sessions.get(id);
+    if (id === undefined || !session) return;
+    sessions.delete(id);
+    const owner = owners.get(session);
+    const own = idsByOwner.get(owner);
+    own?.delete(id);
+    if (own?.size === 0) idsByOwner.delete(owner);
+  }
 }
 
 /** The capabilities that a client declares; none if they are malformed or too large. */

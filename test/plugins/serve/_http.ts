@@ -80,6 +80,17 @@ export function ask(url: string, method: string, params: object = {}, sending?: 
   return send(url, { jsonrpc: "2.0", id: 1, method, params }, sending);
 }
 
+/** Begins a session of a legacy client, and returns the header that names it. */
+export async function beginSession(
+  url: string,
+  capabilities: object = {},
+  sending?: Sending,
+): Promise<{ readonly "mcp-session-id": string }> {
+  const response = await ask(url, "initialize", { protocolVersion: "2025-11-25", capabilities }, sending);
+  await response.body?.cancel();
+  return { "mcp-session-id": String(response.headers.get("mcp-session-id")) };
+}
+
 /** Asks as a modern client. */
 export function askModern(
   url: string,

@@ -14,6 +14,7 @@ import { results } from "../../../plugins/results/mod.ts";
 import {
   ask,
   askModern,
+  beginSession,
   modernMeta,
   preset,
   readAnswer,
@@ -236,7 +237,7 @@ describe("what is of one of them", () => {
   test("other users cannot cancel a request, whatever session they name", async () => {
     const seen = waiting();
     const { url } = await serveGateway({ preset: preset([seen.tool]), plugins: [onlyPeople] });
-    const session = { "mcp-session-id": "from-before-a-restart" };
+    const session = await beginSession(url, {}, by("ann"));
     const cancel = (actor: string) =>
       fetch(url, {
         method: "POST",
@@ -250,7 +251,7 @@ describe("what is of one of them", () => {
       { headers: { ...by("ann").headers, ...session } },
     );
     await until(() => seen.started === 1, 20_000);
-    expect((await cancel("bob")).status).toBe(202);
+    expect((await cancel("bob")).status).toBe(404);
     expect(seen.cancelled).toBe(0);
     expect((await cancel("ann")).status).toBe(202);
     await until(() => seen.cancelled === 1, 20_000);

@@ -11,7 +11,7 @@ import {
   textResult,
 } from "../../../core/mod.ts";
 import { audit, type MemorySink, memorySink } from "../../../plugins/audit/mod.ts";
-import { ask, askModern, send, serveGateway, until } from "../../plugins/serve/_http.ts";
+import { ask, askModern, beginSession, send, serveGateway, until } from "../../plugins/serve/_http.ts";
 import { connectStdio } from "../../plugins/serve/_stdio.ts";
 
 /** A server whose one tool answers when it is told to, as a real one that has begun to do something. */
@@ -157,7 +157,7 @@ describe("fault 44: a client that takes its request back", () => {
     const { plugin, calls } = press({});
     const { sink, ...given } = config(plugin, []);
     const { url } = await serveGateway(given);
-    const headers = { "mcp-session-id": "mine" };
+    const headers = await beginSession(url);
     const response = ask(url, "tools/call", { name: "print" }, { headers });
     await until(() => calls.length === 1);
     await send(url, cancelled, { headers });

@@ -9,13 +9,14 @@ import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { definePreset, type JsonObject, localTools, type Preset, textResult } from "../../../core/mod.ts";
+import { requestMeta } from "../../../core/services/policy.ts";
 import { approvals } from "../../../plugins/approvals/mod.ts";
 import { type GuardOptions, guard } from "../../../plugins/guard/mod.ts";
 import { memoryStore } from "../../../plugins/lib/memory-store.ts";
 import { type ClientLimits, serveStdio } from "../../../plugins/serve/mod.ts";
 import { state } from "../../../plugins/state/mod.ts";
 import { timeout } from "../../../plugins/timeout.ts";
-import { serveGateway } from "../../plugins/serve/_http.ts";
+import { ask, beginSession, serveGateway, streamMessages } from "../../plugins/serve/_http.ts";
 
 interface Bank {
   readonly preset: Preset;
@@ -219,4 +220,25 @@ describe.each([
     expect(isLate).toMatch(/too old|did not answer/);
     expect(effects).toEqual([]);
   });
+});
+
+test("fault 89: a call under a session from before a restart is not made unasked, whatever it says of a confirmation", async () => {
+  const { preset, effects } = bank();
+  const first = await serveGateway({ preset });
+  const headers = await beginSession(first.url, { elicitation: {} });
+  await first.close();
+  const second = await serveGateway({ preset }, { port: Number(new URL(first.url).port) });
+  const params = {
+    name: "delete_account",
+    arguments: { amount: 7 },
+    _meta: { [requestMeta.confirmed]: true },
+  };
+  expect((await ask(second.url, "tools/call", params, { headers })).status).toBe(404);
+  expect(effects).toEqual([]);
+  // The client that begins another session is asked again.
+  const renewed = await beginSession(second.url, { elicitation: {} });
+  const response = await ask(second.url, "tools/call", params, { headers: renewed });
+  const { value: question } = await streamMessages(response).next();
+  expect(question).toMatchObject({ method: "elicitation/create" });
+  expect(effects).toEqual([]);
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { type JsonObject, textResult } from "../../../../core/mod.ts";
 import { asker, form, listCodes } from "../../../support/asker.ts";
-import { ask, readMessages, send, serveGateway, streamMessages, until } from "../_http.ts";
+import { ask, beginSession, readMessages, send, serveGateway, streamMessages, until } from "../_http.ts";
 import { connectStdio, type StdioClient } from "../_stdio.ts";
 
 const all = { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} };
@@ -174,11 +174,7 @@ describe("a legacy client over standard input and output", () => {
 });
 
 describe("a legacy client over HTTP", () => {
-  async function session(url: string, capabilities: object = all): Promise<{ "mcp-session-id": string }> {
-    const response = await ask(url, "initialize", { protocolVersion: "2025-11-25", capabilities });
-    await response.body?.cancel();
-    return { "mcp-session-id": String(response.headers.get("mcp-session-id")) };
-  }
+  const session = (url: string): ReturnType<typeof beginSession> => beginSession(url, all);
   const createAnswer = (id: unknown): object => ({ jsonrpc: "2.0", id, result: accepted });
 
   test("is asked on the stream of its request, and answers by another", async () => {
@@ -214,7 +210,6 @@ describe("a legacy client over HTTP", () => {
 
   test.each([
     ["has no session", async () => ({})],
-    ["has an unknown one", async () => ({ "mcp-session-id": "made-up" })],
     ["takes no streams", async (url: string) => ({ ...(await session(url)), accept: "application/json" })],
   ])("that %s cannot be asked", async (_which, headersFor) => {
     const tool = asker();

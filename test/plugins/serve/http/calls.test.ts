@@ -16,6 +16,7 @@ import { countdown } from "../../../support/countdown.ts";
 import {
   ask,
   askModern,
+  beginSession,
   preset,
   readAnswer,
   readMessages,
@@ -60,13 +61,16 @@ describe("a legacy client", () => {
     expect((await ask(url, "tools/list")).headers.get("mcp-session-id")).toBe(null);
   });
 
-  test("is served under a session from before a restart, or without one", async () => {
+  test("is served without a session, and under one from before a restart is told to begin another", async () => {
     const { url } = await serveGateway();
-    for (const headers of [{}, { "mcp-session-id": "of-long-ago" }] as Record<string, string>[]) {
-      expect((await readAnswer(ask(url, "tools/list", {}, { headers })))["result"]).toMatchObject({
-        tools: [{ name: "now" }],
-      });
-    }
+    const list = (headers: Record<string, string>): Promise<Response> =>
+      ask(url, "tools/list", {}, { headers });
+    expect((await readAnswer(list({})))["result"]).toMatchObject({ tools: [{ name: "now" }] });
+    const lost = { "mcp-session-id": "of-long-ago" };
+    expect((await list(lost)).status).toBe(404);
+    expect((await fetch(url, { headers: { accept: "text/event-stream", ...lost } })).status).toBe(404);
+    // A client may send the lost one along as it begins another.
+    expect((await list(await beginSession(url, {}, { headers: lost }))).status).toBe(200);
   });
 
   test("sends notices and answers, which are taken", async () => {
@@ -104,18 +108,18 @@ describe("a legacy client", () => {
     const wait = waiting();
     const { url } = await serveGateway({ preset: preset([wait.tool]) });
     const gone = new AbortController();
-    const [mine, others] = ["mine", "others"].map((session) =>
-      ask(
-        url,
-        "tools/call",
-        { name: "wait" },
-        { headers: { "mcp-session-id": session }, signal: gone.signal },
-      ),
+    const session = await beginSession(url);
+    const [mine, others] = [session, await beginSession(url)].map((headers) =>
+      ask(url, "tools/call", { name: "wait" }, { headers, signal: gone.signal }),
     );
     await until(() => wait.started === 2);
     const cancelled = { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 1 } };
-    for (const headers of [{}, { "mcp-session-id": "unknown" }, { "mcp-session-id": "mine" }] as const) {
-      expect((await send(url, cancelled, { headers })).status).toBe(202);
+    for (const [headers, status] of [
+      [{}, 202],
+      [{ "mcp-session-id": "unknown" }, 404],
+      [session, 202],
+    ] as const) {
+      expect((await send(url, cancelled, { headers })).status).toBe(status);
     }
     expect(await readMessages(await (mine as Promise<Response>))).toEqual([]);
     expect(wait.cancelled).toBe(1);
@@ -125,8 +129,9 @@ describe("a legacy client", () => {
 
   test("hears of a changed list on the stream it opens, and of each change once", async () => {
     const { url, gateway } = await serveGateway({ preset: definePreset({ name: "all", plugins: [] }) });
+    const session = await beginSession(url);
     const listen = (): Promise<Response> =>
-      fetch(url, { headers: { accept: "text/event-stream", "mcp-session-id": "mine" } });
+      fetch(url, { headers: { accept: "text/event-stream", ...session } });
     const lost = await listen();
     const response = await listen();
     expect(response.status).toBe(200);

@@ -5,6 +5,7 @@ import { countdown } from "../../../support/countdown.ts";
 import {
   ask,
   askModern,
+  beginSession,
   preset,
   readAnswer,
   readMessages,
@@ -133,13 +134,13 @@ test("while it closes, a client can still cancel its call", async () => {
   const server = await serveGateway({ preset: preset([wait.tool]) });
   const { host, port } = new URL(server.url);
   const message = '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}';
+  const headers = await beginSession(server.url);
   const socket = connect(Number(port), "127.0.0.1");
   onTestFinished(() => void socket.destroy());
   socket.write(
-    `POST /mcp HTTP/1.1\r\nHost: ${host}\r\nContent-Type: application/json\r\nMcp-Session-Id: mine\r\n` +
+    `POST /mcp HTTP/1.1\r\nHost: ${host}\r\nContent-Type: application/json\r\nMcp-Session-Id: ${headers["mcp-session-id"]}\r\n` +
       `Content-Length: ${message.length}\r\n\r\n`,
   );
-  const headers = { "mcp-session-id": "mine" };
   const call = ask(server.url, "tools/call", { name: "wait" }, { headers });
   await until(() => wait.started === 1);
   const closed = server.close({ drainMs: 60_000 });

@@ -16,6 +16,20 @@ test("the session that was not used for longest is forgotten where there are too
   expect(sessions.get(undefined)).toBeUndefined();
 });
 
+test("an actor with too many sessions loses its own, least recently used one, and no other actor's", () => {
+  const sessions = createSessions(100, 2);
+  const other = sessions.begin("other");
+  const [one, two] = [sessions.begin("me"), sessions.begin("me")];
+  sessions.get(one.id);
+  const three = sessions.begin("me");
+  expect([one, two, three, other].map(({ id }) => sessions.get(id) !== undefined)).toEqual([
+    true,
+    false,
+    true,
+    true,
+  ]);
+});
+
 test("what a client says of itself is kept within bounds, and only where it is what it should be", () => {
   expect(parseCapabilities({ sampling: {} })).toEqual({ sampling: {} });
   expect(parseCapabilities({ sampling: { text: "x".repeat(30_000) } })).toEqual({});
