@@ -115,8 +115,10 @@ export async function connectHttp(
         if (answer < 200 || answer >= 300) answer = status;
       },
       onSessionLost() {
-        transport.lose("the server no longer knows the session");
-        return connectionEnded({ name, closeReason: transport.closeReason });
+        const closeReason = "the server no longer knows the session";
+        transport.leave(closeReason);
+        // A server looks for the session before anything else, so the request had no effect.
+        return connectionEnded({ name, closeReason }, { sent: false });
       },
       onError(error) {
         lastError = error;

@@ -19,6 +19,11 @@ export interface RemoteTransport extends McpTransport {
   fail(id: RequestId | undefined, error: GatewayError): void;
   /** Ends all requests and the connection, for this reason. */
   lose(reason: string): void;
+  /**
+   * Ends the connection for this reason, once the server has begun to answer what it was sent: each of these answers says
+   * whether its request was taken. New requests are refused as unsent.
+   */
+  leave(reason: string): void;
 }
 
 interface RemoteTransportOptions {
@@ -32,6 +37,8 @@ interface RemoteTransportOptions {
 }
 
 const GOODBYE_MS = 2_000;
+/** A server that no longer knows the session has begun to answer all requests after this long, or never will. */
+const LEAVE_MS = 2_000;
 /** A stream that stays open after its answer is closed after this long; one that ends by itself can be used again. */
 const LINGER_MS = 1_000;
 
@@ -43,10 +50,14 @@ export function createRemoteTransport(options: RemoteTransportOptions): RemoteTr
   const { name, inner, singleStream, toError } = options;
   /** Ends each pending request, without an error once it was answered. */
   const pending = new Map<RequestId, (error?: GatewayError) => void>();
+  /** Requests that the server has not begun to answer. */
+  let unanswered = 0;
+  let onAllAnswered: (() => void) | undefined;
   let started = false;
   let closed = false;
   let closing: Promise<void> | undefined;
   let closeReason: string | undefined;
+  let leaving: string | undefined;
 
   const transport: RemoteTransport = {
     async start() {
@@ -108,6 +119,18 @@ export function createRemoteTransport(options: RemoteTransportOptions): RemoteTr
       for (const settle of [...pending.values()]) settle(connectionEnded({ name, closeReason }));
       void inner.close();
     },
+    leave(reason) {
+      if (closed || onAllAnswered) return;
+      leaving = reason;
+      const finish = (): void => {
+        clearTimeout(timer);
+        transport.lose(reason);
+      };
+      const timer = setTimeout(finish, LEAVE_MS);
+      // The request that found out has not failed yet.
+      onAllAnswered = () => setImmediate(finish);
+      if (unanswered === 0) onAllAnswered();
+    },
   };
   return transport;
 
@@ -125,6 +148,9 @@ export function createRemoteTransport(options: RemoteTransportOptions): RemoteTr
     message: JSONRPCMessage & { id: RequestId; method: string },
     from: TransportSendOptions = {},
   ): Promise<void> {
+    if (leaving !== undefined) {
+      return Promise.reject(connectionEnded({ name, closeReason: leaving }, { sent: false }));
+    }
     return new Promise((resolve, reject) => {
       const abort = new AbortController();
       const giveUp = (): void => settle();
@@ -147,6 +173,7 @@ export function createRemoteTransport(options: RemoteTransportOptions): RemoteTr
           settle(connectionEnded({ name, closeReason: "the stream broke off before the answer" }));
         }
       };
+      unanswered++;
       sending
         .run({ on: inner, id: message.id }, () =>
           inner.send(message, { ...from, requestSignal: abort.signal, onRequestStreamEnd }),
@@ -155,6 +182,9 @@ export function createRemoteTransport(options: RemoteTransportOptions): RemoteTr
           // The SDK reads this answer itself, to find out which protocol versions the server speaks.
           if (message.method !== "server/discover") return settle(toError(thrown));
           if (pending.delete(message.id)) reject(thrown);
+        })
+        .finally(() => {
+          if (--unanswered === 0) onAllAnswered?.();
         });
     });
   }

@@ -95,8 +95,9 @@ describe("a session", () => {
     server.forget();
     expect(await catchFailure(upstream.call("echo", { text: "hello" }))).toMatchObject({
       code: "UPSTREAM_CLOSED",
+      data: { sent: false },
     });
-    expect(reasons).toEqual(["the server no longer knows the session"]);
+    await expect.poll(() => reasons).toEqual(["the server no longer knows the session"]);
     await using again = await connected(server.url);
     expect(readText(await again.call("echo", { text: "again" }))).toBe("again");
   });
