@@ -1058,6 +1058,11 @@ export interface BuiltinOptions {
      */
     readonly concurrency?: number | undefined;
     /**
+     * Calls in a row that time out while their server sends nothing. Then it is asked whether it still works, and is ended and started again if it does not answer within 2 s.
+     * @default 3
+     */
+    readonly maxSilentTimeouts?: number | undefined;
+    /**
      * Servers that are listed at once.
      * @default 5
      */

@@ -40,7 +40,7 @@ export const UPSTREAM_CLOSED: ErrorKind = defineError("UPSTREAM_CLOSED", {
 });
 export const UPSTREAM_STALLED: ErrorKind = defineError("UPSTREAM_STALLED", {
   ...connection,
-  description: "A server does not read what is sent to it.",
+  description: "A server does not read what is sent to it, or does not answer anything, and was ended.",
 });
 export const UPSTREAM_PROTOCOL: ErrorKind = defineError("UPSTREAM_PROTOCOL", {
   description: "A server broke the protocol.",
@@ -163,6 +163,10 @@ export interface Upstream extends ServerHandle {
   ): Promise<JsonObject>;
   /** Subscribes to these resources and no others. */
   watch?(uris: readonly string[]): Promise<void>;
+  /** Returns when the server was last heard, on the clock of `performance.now()`. */
+  heardAt?(): number;
+  /** Rejects if the server does not answer within this time; absent where servers cannot be asked that. */
+  ping?(timeoutMs: number): Promise<void>;
 }
 
 /** Connects to servers of one kind: its name is the `type` of their connection, or their entry names it as `driver`. */

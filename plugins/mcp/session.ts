@@ -9,6 +9,7 @@ import type {
   UpstreamRequestOptions,
 } from "../../core/services/servers.ts";
 import { findJsonFault } from "../lib/json.ts";
+import { wasAnswered } from "./errors.ts";
 import { type McpPrior, negotiate, type Opening, toEnvelope, toInfo } from "./handshake.ts";
 import { type Capabilities, readLists } from "./lists.ts";
 import { completeParams, createLogLevel, getLogLevel } from "./request-params.ts";
@@ -26,6 +27,8 @@ export interface McpTransport extends Transport {
   readonly endReason?: string | undefined;
   /** Whether it ends a request when the `requestSignal` that it was sent with is aborted. */
   readonly endsBySignal?: boolean | undefined;
+  /** Time at which the server last sent anything, message or not, on the clock of `performance.now()`. */
+  readonly heardAt?: number | undefined;
   /** Begins to start, so that the server gets ready while the SDK is loaded. */
   prepare?(): void;
 }
@@ -110,7 +113,9 @@ export async function connectMcp(
     onResourceUpdated: (uri) => events.onResourceUpdated?.(uri),
   });
   const deliver = transport.onmessage;
+  let heardAt = performance.now();
   transport.onmessage = (message, extra?: MessageInfo) => {
+    heardAt = performance.now();
     if (requests.receive(message) || receiveFromServer(message, extra?.related)) return;
     deliver?.(message, extra);
   };
@@ -159,6 +164,12 @@ export async function connectMcp(
       isModern
         ? subscription.watch(uris)
         : watchEach(uris, watched, (method, uri) => ask(method, { uri }, LIST_MS)),
+    heardAt: () => transport.heardAt ?? heardAt,
+    // The modern protocol has no ping, and every server answers this.
+    ping: (timeoutMs) =>
+      ask(isModern ? "server/discover" : "ping", {}, timeoutMs).then(ignore, (thrown) => {
+        if (!wasAnswered(thrown)) throw thrown;
+      }),
     close() {
       isClosed = true;
       end();
@@ -219,6 +230,8 @@ export async function connectMcp(
     requests.end();
   }
 }
+
+function ignore(): void {}
 
 /** Refuses a result that reaches a prototype or is nested too deep. */
 function checkResult(result: JsonObject): JsonObject {

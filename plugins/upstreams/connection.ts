@@ -24,9 +24,13 @@ export interface ConnectionOptions {
   readonly idleMs: number;
   /** Calls in flight at once; further ones wait for a slot. */
   readonly concurrency: number;
+  /** Calls in a row that time out in silence, after which the server is asked whether it still works. */
+  readonly maxSilentTimeouts: number;
   readonly onListChanged: () => void;
   readonly onResourceUpdated?: (uri: string) => void;
   readonly onState: () => void;
+  /** Called when the server was ended because it no longer answered. */
+  readonly onHung?: (reason: string) => void;
   /** Replaces `Math.random` in tests of the backoff. */
   readonly random?: () => number;
 }
@@ -58,6 +62,10 @@ export interface PooledConnection {
 /** Delays after failures in a row, up to a minute and a half. */
 export const connectBackoff: Backoff = { initialDelayMs: 1_000, maxDelayMs: 60_000, jitter: [1, 1.5] };
 
+/** Time for a server to show that it still works, once its calls time out. */
+const PING_MS = 2_000;
+const CONNECTED = "It is connected.";
+
 /** Creates the connection to one server. Opens nothing yet. */
 export function createPooledConnection(options: ConnectionOptions): PooledConnection {
   const { idleMs, concurrency, random } = options;
@@ -72,6 +80,9 @@ export function createPooledConnection(options: ConnectionOptions): PooledConnec
   let retryAt = 0;
   let lastFailure: GatewayError | undefined;
   let hasWorked = false;
+  /** Calls in a row that timed out without any output of the server. */
+  let silentTimeouts = 0;
+  let isAsking = false;
   const onceEnded: (() => void)[] = [];
   const subscriptions = createSubscriptions({
     connect: async () => upstream ?? connect(),
@@ -149,7 +160,9 @@ export function createPooledConnection(options: ConnectionOptions): PooledConnec
   }
 
   function run<T>(open: Upstream, work: (open: Upstream) => Promise<T>, waiter?: Waiter): Promise<T> {
+    const sentAt = performance.now();
     return send(open, work, waiter).then(releaseAndReturn, (thrown) => {
+      if (GatewayError.is(thrown) && thrown.code === "TIMEOUT") noteTimeout(open, sentAt);
       if (!isUnsent(thrown)) releaseAndThrow(thrown);
       waiter?.onSent?.(false);
       return waitFor(reopen(open), waiter)
@@ -174,6 +187,7 @@ export function createPooledConnection(options: ConnectionOptions): PooledConnec
   function releaseAndReturn<T>(result: T): T {
     hasWorked = true;
     failures = 0;
+    silentTimeouts = 0;
     slots.release();
     return result;
   }
@@ -181,6 +195,40 @@ export function createPooledConnection(options: ConnectionOptions): PooledConnec
   function releaseAndThrow(thrown: unknown): never {
     slots.release();
     throw thrown;
+  }
+
+  /** Asks a server that was silent while calls timed out whether it still works: a slow one does, a hung one does not. */
+  function noteTimeout(open: Upstream, sentAt: number): void {
+    if (open !== upstream || isAsking || !open.ping) return;
+    silentTimeouts = (open.heardAt?.() ?? 0) > sentAt ? 0 : silentTimeouts + 1;
+    if (silentTimeouts < options.maxSilentTimeouts) return;
+    isAsking = true;
+    const silence = `It has not answered ${silentTimeouts} calls in time`;
+    reason = `${silence}; it is asked whether it still works.`;
+    open
+      .ping(PING_MS)
+      .then(
+        () => {
+          silentTimeouts = 0;
+          if (open === upstream) reason = CONNECTED;
+        },
+        () => {
+          if (open === upstream)
+            replace(`${silence} and no ping within ${PING_MS / 1_000} s, so it was ended.`);
+        },
+      )
+      .finally(() => {
+        isAsking = false;
+      });
+  }
+
+  /** Ends a server that hangs, with what is still asked of it. The next call starts it again. */
+  function replace(why: string): void {
+    end();
+    if (hasWorked) setState("disconnected", `${why} It is opened again when it is needed.`);
+    else fail(new GatewayError(CONNECT_FAILED, why));
+    options.onHung?.(why);
+    subscriptions.lost();
   }
 
   function retryInMs(): number {
@@ -232,7 +280,8 @@ export function createPooledConnection(options: ConnectionOptions): PooledConnec
     }
     upstream = own;
     hasWorked = false;
-    setState("connected", "It is connected.");
+    silentTimeouts = 0;
+    setState("connected", CONNECTED);
     if (subscriptions.isNeeded) void subscriptions.apply(own).catch(() => {});
     // The caller that it was opened for may have given up meanwhile.
     slots.rest();

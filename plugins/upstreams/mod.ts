@@ -62,6 +62,11 @@ const options = v.strictObject({
   ),
   idleMs: option(count, "Milliseconds without use after which a connection is closed.", 300_000),
   concurrency: option(count, "Calls in flight to one server; further calls wait.", 16),
+  maxSilentTimeouts: option(
+    count,
+    "Calls in a row that time out while their server sends nothing. Then it is asked whether it still works, and is ended and started again if it does not answer within 2 s.",
+    3,
+  ),
   maxParallelDiscoveries: option(count, "Servers that are listed at once.", 5),
 });
 
@@ -99,7 +104,7 @@ export const upstreams = definePlugin({
     NEEDS_APPROVAL,
     MISSING_VARIABLE,
   },
-  setup(gateway, { useCache, discover, idleMs, concurrency, maxParallelDiscoveries }) {
+  setup(gateway, { useCache, discover, maxParallelDiscoveries, ...limits }) {
     const { cache } = gateway.services;
     /** Read with the first call, when all plugins are set up. */
     let found:
@@ -109,8 +114,7 @@ export const upstreams = definePlugin({
       gateway,
       snapshot: useCache && cache ? createSnapshot(cache, gateway.configFile ?? process.cwd()) : undefined,
       freshMs: cache?.ttlMs ?? HOUR_MS,
-      idleMs,
-      concurrency,
+      ...limits,
       maxParallel: maxParallelDiscoveries,
       async connect(config, attempt) {
         // Loaded with the first connection: a start with cached listings opens none.

@@ -26,6 +26,7 @@ export interface PoolOptions {
   readonly snapshot: CatalogSnapshot | undefined;
   readonly idleMs: number;
   readonly concurrency: number;
+  readonly maxSilentTimeouts: number;
   /** Servers that are asked for their lists at once. */
   readonly maxParallel: number;
   /** Age up to which a listing is fresh. */

@@ -5,6 +5,7 @@ import {
   NEEDS_APPROVAL,
   NEEDS_AUTH,
   type ServerStatus,
+  UPSTREAM_STALLED,
   type Upstream,
   type UpstreamEvents,
 } from "../../core/services/servers.ts";
@@ -18,6 +19,7 @@ import { type CachedListing, recallFailure } from "./snapshot.ts";
 interface PooledServerOptions extends ListingOptions {
   readonly idleMs: number;
   readonly concurrency: number;
+  readonly maxSilentTimeouts: number;
   /** Opens a connection to the server. */
   readonly connect: (
     config: ServerConfig,
@@ -84,6 +86,7 @@ export function createPooledServer(
   const connection = createPooledConnection({
     idleMs: options.idleMs,
     concurrency: options.concurrency,
+    maxSilentTimeouts: options.maxSilentTimeouts,
     connect: async (events, signal) => {
       if (held) throw heldError(name, held);
       const upstream = await options.connect(limitStart(config, limit), { events, prior, signal });
@@ -96,6 +99,10 @@ export function createPooledServer(
       // A listing of an earlier connection need not hold for this one.
       if (connection.state === "connected") void discover();
       else if (connection.failure) reportFailure(connection.failure);
+    },
+    onHung(reason) {
+      const message = `The server "${name}" hangs. ${reason}`;
+      options.gateway.report(new GatewayError(UPSTREAM_STALLED, message, { data: { server: name } }));
     },
   });
 

@@ -40,6 +40,8 @@ export interface StdioTransport extends Transport {
   readonly closeReason: string | undefined;
   /** Reason for which the process ended by itself, known at the latest once `close` is over. */
   readonly endReason: string | undefined;
+  /** Time of the last output, on the clock of `performance.now()`. */
+  readonly heardAt: number;
 }
 
 /** Limits of one message of a server: 10 MB, 64 levels deep. */
@@ -60,6 +62,7 @@ export function createStdioTransport(
   let child: Child | undefined;
   let closed = false;
   let closeReason: string | undefined;
+  let heardAt = 0;
 
   const transport: StdioTransport = {
     get pid() {
@@ -76,6 +79,9 @@ export function createStdioTransport(
     },
     get endReason() {
       return closeReason ?? child?.endReason();
+    },
+    get heardAt() {
+      return heardAt;
     },
     counters,
     prepare() {
@@ -106,7 +112,7 @@ export function createStdioTransport(
     },
   };
 
-  const onOutput = createLineReader(limits, {
+  const readOutput = createLineReader(limits, {
     onLine(line, id) {
       const text = decode(line, id);
       if (text !== undefined) read(text);
@@ -122,6 +128,11 @@ export function createStdioTransport(
     },
   });
   return transport;
+
+  function onOutput(chunk: Uint8Array): void {
+    heardAt = performance.now();
+    readOutput(chunk);
+  }
 
   function onEnded(reason: string): void {
     closeReason = reason;

@@ -79,6 +79,7 @@ function openConnection(
     connect: side.connect,
     idleMs: 300_000,
     concurrency: 16,
+    maxSilentTimeouts: 3,
     onListChanged() {},
     onState() {},
     random: () => 0,

@@ -119,6 +119,7 @@ async function openPool(
     check: (config) => getMember(config).held,
     snapshot: undefined,
     idleMs: 300_000,
+    maxSilentTimeouts: 3,
     concurrency: 16,
     maxParallel: 5,
     freshMs: 3_600_000,
