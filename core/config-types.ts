@@ -1058,6 +1058,11 @@ export interface BuiltinOptions {
      */
     readonly concurrency?: number | undefined;
     /**
+     * Connections that stay open, each of which may be a process: beyond it, the one that was not used for longest is closed. One that is in use stays.
+     * @default 32
+     */
+    readonly maxOpen?: number | undefined;
+    /**
      * Calls in a row that time out while their server sends nothing. Then it is asked whether it still works, and is ended and started again if it does not answer within 2 s.
      * @default 3
      */

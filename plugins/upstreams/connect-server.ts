@@ -2,6 +2,7 @@ import { type Gateway, GatewayError, type JsonObject } from "../../core/mod.ts";
 import type { ServerOpenOptions, Upstream, UpstreamEvents } from "../../core/services/servers.ts";
 import type { Connection, HttpConnection, ServerConfig } from "../../core/services/sources.ts";
 import { checkDriverFields } from "../lib/driver-choice.ts";
+import { sha256Hex } from "../lib/hash.ts";
 import {
   createRedactor,
   findConnectionSecrets,
@@ -54,6 +55,11 @@ export async function connectServer(
   return redactFailures(secrets, events, (redacted) =>
     driver.connect({ ...config, connection }, { ...options, spareToken, events: redacted }),
   );
+}
+
+/** Returns a hash of a definition as it is now, with its variables filled in and its files read. */
+export async function fingerprintServer(config: ServerConfig): Promise<string> {
+  return sha256Hex(JSON.stringify(await expandConnection(config, thisMachine())));
 }
 
 /** Removes the credentials of a definition that the headers of the caller replace. */

@@ -10,6 +10,8 @@ import type {
 } from "../../core/services/servers.ts";
 import { CONNECT_FAILED, isUnsent, UPSTREAM_ERROR } from "../../core/services/servers.ts";
 import { type Backoff, backoffDelay } from "../lib/backoff.ts";
+import { createHangCheck } from "./hang-check.ts";
+import { isInputRequired } from "./send-call.ts";
 import { createSlots, type Waiter, waitUnlessGivenUp } from "./slots.ts";
 import { createSubscriptions } from "./subscriptions.ts";
 
@@ -31,6 +33,8 @@ export interface ConnectionOptions {
   readonly onState: () => void;
   /** Called when the server was ended because it no longer answered. */
   readonly onHung?: (reason: string) => void;
+  /** Called when no call is in flight any more. */
+  readonly onRest?: () => void;
   /** Replaces `Math.random` in tests of the backoff. */
   readonly random?: () => number;
 }
@@ -52,8 +56,12 @@ export interface PooledConnection {
     params: Readonly<JsonObject>,
     options: UpstreamRequestOptions,
   ): Promise<JsonObject>;
-  /** Subscribes to these resources and no others, over this connection and those after it. */
+  /** Subscribes to these resources, over this connection and those after it; of this owner, to no others. */
   watch(uris: readonly string[]): Promise<void>;
+  /** When it was last used, on the clock of `performance.now()`; undefined while it is closed or anything needs it. */
+  readonly idleSince: number | undefined;
+  /** Gives another owner access to the same connection, which lasts until the last of them has closed it. */
+  share(options: ConnectionOptions): PooledConnection;
   /** Closes the connection if nothing uses it, and waits for its end. It is opened again when it is needed. */
   closeIdle(): Promise<void>;
   close(): Promise<void>;
@@ -62,13 +70,15 @@ export interface PooledConnection {
 /** Delays after failures in a row, up to a minute and a half. */
 export const connectBackoff: Backoff = { initialDelayMs: 1_000, maxDelayMs: 60_000, jitter: [1, 1.5] };
 
-/** Time for a server to show that it still works, once its calls time out. */
-const PING_MS = 2_000;
 const CONNECTED = "It is connected.";
 
 /** Creates the connection to one server. Opens nothing yet. */
 export function createPooledConnection(options: ConnectionOptions): PooledConnection {
-  const { idleMs, concurrency, random } = options;
+  /** Those that share the connection. The last one decides how it is opened. */
+  const owners: ConnectionOptions[] = [];
+  const current = (): ConnectionOptions => owners.at(-1) ?? options;
+  /** The resources that each owner subscribes to. */
+  const watched = new Map<ConnectionOptions, readonly string[]>();
   const life = new AbortController();
   let upstream: Upstream | undefined;
   let opening: Promise<Upstream> | undefined;
@@ -80,67 +90,111 @@ export function createPooledConnection(options: ConnectionOptions): PooledConnec
   let retryAt = 0;
   let lastFailure: GatewayError | undefined;
   let hasWorked = false;
-  /** Calls in a row that timed out without any output of the server. */
-  let silentTimeouts = 0;
-  let isAsking = false;
+  let usedAt = 0;
+  /** Until then a question of the server may be answered, for which it keeps what it was doing. */
+  let questionUntil = 0;
   const onceEnded: (() => void)[] = [];
   const subscriptions = createSubscriptions({
     connect: async () => upstream ?? connect(),
     retryDelayMs: () => Math.max(connectBackoff.initialDelayMs, retryInMs()),
-    onMissed: (uri) => options.onResourceUpdated?.(uri),
+    onMissed: onResourceUpdated,
   });
   const slots = createSlots({
-    count: concurrency,
-    idleMs,
+    count: () => current().concurrency,
+    idleMs: () => current().idleMs,
     isOpen: () => upstream !== undefined && !life.signal.aborted,
     isNeeded: () => subscriptions.isNeeded,
     onIdle: () => drop("It was not used for a while; it is opened again when it is needed."),
+    onRest: () => current().onRest?.(),
+  });
+  const hangs = createHangCheck({
+    maxSilentTimeouts: () => current().maxSilentTimeouts,
+    isOpen: (open) => open === upstream,
+    setReason(why = CONNECTED) {
+      reason = why;
+    },
+    onHung: replace,
   });
 
-  return {
-    get state() {
-      return state;
-    },
-    get reason() {
-      return reason;
-    },
-    get failure() {
-      return state === "error" ? lastFailure : undefined;
-    },
-    get retryInMs() {
-      return retryInMs();
-    },
-    get info() {
-      return upstream?.info;
-    },
-    list: (listOptions) => use((open) => open.list(listOptions)),
-    call: (name, args, callOptions) => use((open) => open.call(name, args, callOptions), callOptions),
-    request: (method, params, given) =>
-      use((open) => {
-        if (open.request) return open.request(method, params, given);
-        throw new GatewayError(UPSTREAM_ERROR, "The server has nothing but tools.");
-      }, given),
-    async watch(uris) {
-      if (uris.length === 0 && !upstream) return subscriptions.set(uris);
-      await use((open) => {
-        // Set only now: a connection that opens applies the subscriptions by itself.
-        subscriptions.set(uris);
-        return subscriptions.apply(open);
-      });
-    },
-    async closeIdle() {
-      if (!slots.isFree() || subscriptions.isNeeded) return;
-      drop("It was closed to leave room for others; it is opened again when it is needed.");
-      await ending;
-    },
-    async close() {
-      subscriptions.end();
-      life.abort(closedError());
-      await opening?.catch(() => {});
-      drop("The gateway has closed it.");
-      await ending;
-    },
-  };
+  return join(options);
+
+  /** Gives one owner its access to the connection. */
+  function join(own: ConnectionOptions): PooledConnection {
+    owners.push(own);
+    let hasLeft = false;
+    const useOwn: typeof use = (work, waiter) =>
+      hasLeft ? Promise.reject(closedError()) : use(work, waiter);
+    return {
+      get state() {
+        return state;
+      },
+      get reason() {
+        return reason;
+      },
+      get failure() {
+        return state === "error" ? lastFailure : undefined;
+      },
+      get retryInMs() {
+        return retryInMs();
+      },
+      get info() {
+        return upstream?.info;
+      },
+      get idleSince() {
+        const isIdle = upstream !== undefined && slots.isFree() && !subscriptions.isNeeded;
+        return isIdle && questionUntil < performance.now() ? usedAt : undefined;
+      },
+      list: (listOptions) => useOwn((open) => open.list(listOptions)),
+      call: (name, args, callOptions) => useOwn((open) => open.call(name, args, callOptions), callOptions),
+      request: (method, params, given) =>
+        useOwn((open) => {
+          if (open.request) return open.request(method, params, given);
+          throw new GatewayError(UPSTREAM_ERROR, "The server has nothing but tools.");
+        }, given),
+      async watch(uris) {
+        if (hasLeft) throw closedError();
+        watched.set(own, uris);
+        await subscribe();
+      },
+      share: join,
+      async closeIdle() {
+        if (!slots.isFree() || subscriptions.isNeeded || questionUntil > performance.now()) return;
+        drop("It was closed to leave room for others; it is opened again when it is needed.");
+        await ending;
+      },
+      async close() {
+        if (!hasLeft) owners.splice(owners.indexOf(own), 1);
+        hasLeft = true;
+        if (owners.length > 0) {
+          if (watched.delete(own)) await subscribe().catch(() => {});
+          return;
+        }
+        subscriptions.end();
+        life.abort(closedError());
+        await opening?.catch(() => {});
+        drop("The gateway has closed it.");
+        await ending;
+      },
+    };
+  }
+
+  async function subscribe(): Promise<void> {
+    const wanted = (): string[] => [...new Set([...watched.values()].flat())];
+    if (wanted().length === 0 && !upstream) return subscriptions.set([]);
+    await use((open) => {
+      // Set only now: a connection that opens applies the subscriptions by itself.
+      subscriptions.set(wanted());
+      return subscriptions.apply(open);
+    });
+  }
+
+  function onListChanged(): void {
+    for (const owner of [...owners]) owner.onListChanged();
+  }
+
+  function onResourceUpdated(uri: string): void {
+    for (const owner of [...owners]) owner.onResourceUpdated?.(uri);
+  }
 
   /** With an open connection and a free slot, which is the common case, nothing is awaited but the work itself. */
   function use<T>(work: (open: Upstream) => Promise<T>, waiter?: Waiter): Promise<T> {
@@ -161,8 +215,10 @@ export function createPooledConnection(options: ConnectionOptions): PooledConnec
 
   function run<T>(open: Upstream, work: (open: Upstream) => Promise<T>, waiter?: Waiter): Promise<T> {
     const sentAt = performance.now();
+    // Reading the lists is no use of the server.
+    if (waiter) usedAt = sentAt;
     return send(open, work, waiter).then(releaseAndReturn, (thrown) => {
-      if (GatewayError.is(thrown) && thrown.code === "TIMEOUT") noteTimeout(open, sentAt);
+      if (GatewayError.is(thrown) && thrown.code === "TIMEOUT") hangs.timedOut(open, sentAt);
       if (!isUnsent(thrown)) releaseAndThrow(thrown);
       waiter?.onSent?.(false);
       return waitFor(reopen(open), waiter)
@@ -187,7 +243,8 @@ export function createPooledConnection(options: ConnectionOptions): PooledConnec
   function releaseAndReturn<T>(result: T): T {
     hasWorked = true;
     failures = 0;
-    silentTimeouts = 0;
+    hangs.worked();
+    if (isInputRequired(result ?? {})) questionUntil = performance.now() + current().idleMs;
     slots.release();
     return result;
   }
@@ -197,37 +254,12 @@ export function createPooledConnection(options: ConnectionOptions): PooledConnec
     throw thrown;
   }
 
-  /** Asks a server that was silent while calls timed out whether it still works: a slow one does, a hung one does not. */
-  function noteTimeout(open: Upstream, sentAt: number): void {
-    if (open !== upstream || isAsking || !open.ping) return;
-    silentTimeouts = (open.heardAt?.() ?? 0) > sentAt ? 0 : silentTimeouts + 1;
-    if (silentTimeouts < options.maxSilentTimeouts) return;
-    isAsking = true;
-    const silence = `It has not answered ${silentTimeouts} calls in time`;
-    reason = `${silence}; it is asked whether it still works.`;
-    open
-      .ping(PING_MS)
-      .then(
-        () => {
-          silentTimeouts = 0;
-          if (open === upstream) reason = CONNECTED;
-        },
-        () => {
-          if (open === upstream)
-            replace(`${silence} and no ping within ${PING_MS / 1_000} s, so it was ended.`);
-        },
-      )
-      .finally(() => {
-        isAsking = false;
-      });
-  }
-
   /** Ends a server that hangs, with what is still asked of it. The next call starts it again. */
   function replace(why: string): void {
     end();
     if (hasWorked) setState("disconnected", `${why} It is opened again when it is needed.`);
     else fail(new GatewayError(CONNECT_FAILED, why));
-    options.onHung?.(why);
+    current().onHung?.(why);
     subscriptions.lost();
   }
 
@@ -261,15 +293,15 @@ export function createPooledConnection(options: ConnectionOptions): PooledConnec
     let own: Upstream | undefined;
     let closeReason: string | undefined;
     const events: UpstreamEvents = {
-      onListChanged: () => options.onListChanged(),
-      onResourceUpdated: (uri) => options.onResourceUpdated?.(uri),
+      onListChanged,
+      onResourceUpdated,
       onClosed(why) {
         closeReason = why;
         if (own && upstream === own) onClosed(why);
       },
     };
     try {
-      own = await options.connect(events, life.signal);
+      own = await current().connect(events, life.signal);
     } catch (thrown) {
       if (life.signal.aborted) throw closedError();
       throw fail(GatewayError.is(thrown) ? thrown : unreachable(thrown));
@@ -280,7 +312,8 @@ export function createPooledConnection(options: ConnectionOptions): PooledConnec
     }
     upstream = own;
     hasWorked = false;
-    silentTimeouts = 0;
+    hangs.worked();
+    usedAt = performance.now();
     setState("connected", CONNECTED);
     if (subscriptions.isNeeded) void subscriptions.apply(own).catch(() => {});
     // The caller that it was opened for may have given up meanwhile.
@@ -299,7 +332,7 @@ export function createPooledConnection(options: ConnectionOptions): PooledConnec
   }
 
   function fail(error: GatewayError): GatewayError {
-    retryAt = performance.now() + backoffDelay(failures, connectBackoff, random);
+    retryAt = performance.now() + backoffDelay(failures, connectBackoff, options.random);
     failures++;
     lastFailure = error;
     setState("error", error.message);
@@ -323,7 +356,7 @@ export function createPooledConnection(options: ConnectionOptions): PooledConnec
   function setState(next: ConnectionState, why: string): void {
     state = next;
     reason = why;
-    options.onState();
+    for (const owner of [...owners]) owner.onState();
   }
 }
 

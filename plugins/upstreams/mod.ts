@@ -62,6 +62,11 @@ const options = v.strictObject({
   ),
   idleMs: option(count, "Milliseconds without use after which a connection is closed.", 300_000),
   concurrency: option(count, "Calls in flight to one server; further calls wait.", 16),
+  maxOpen: option(
+    count,
+    "Connections that stay open, each of which may be a process: beyond it, the one that was not used for longest is closed. One that is in use stays.",
+    32,
+  ),
   maxSilentTimeouts: option(
     count,
     "Calls in a row that time out while their server sends nothing. Then it is asked whether it still works, and is ended and started again if it does not answer within 2 s.",
@@ -112,6 +117,11 @@ export const upstreams = definePlugin({
       | undefined;
     const pool = createPool({
       gateway,
+      previous: gateway.previous?.services.servers,
+      async fingerprint(config) {
+        const { fingerprintServer } = await import("./connect-server.ts");
+        return fingerprintServer(config);
+      },
       snapshot: useCache && cache ? createSnapshot(cache, gateway.configFile ?? process.cwd()) : undefined,
       freshMs: cache?.ttlMs ?? HOUR_MS,
       ...limits,

@@ -16,7 +16,13 @@ import { type ServerConfig, toServerKey } from "../../core/services/sources.ts";
 import { hashServer } from "../lib/hash.ts";
 import type { ConnectServerOptions } from "./connect-server.ts";
 import type { PooledConnection } from "./connection.ts";
-import { createPooledServer, type PooledServer } from "./pooled-server.ts";
+import { createOpenServers } from "./open-servers.ts";
+import {
+  createPooledServer,
+  type PooledAttempt,
+  type PooledServer,
+  type SharedServer,
+} from "./pooled-server.ts";
 import { createRequestTool } from "./request-tools.ts";
 import type { CachedListing, CatalogSnapshot } from "./snapshot.ts";
 
@@ -27,6 +33,12 @@ export interface PoolOptions {
   readonly idleMs: number;
   readonly concurrency: number;
   readonly maxSilentTimeouts: number;
+  /** Connections that stay open. */
+  readonly maxOpen: number;
+  /** The pool that this one replaces. */
+  readonly previous?: Servers | undefined;
+  /** Describes all that a connection is made of, with the files and variables that its definition names. */
+  readonly fingerprint?: (config: ServerConfig) => Promise<string>;
   /** Servers that are asked for their lists at once. */
   readonly maxParallel: number;
   /** Age up to which a listing is fresh. */
@@ -49,27 +61,40 @@ export interface ServerPool extends Servers {
   /** Reads the lists of a server that a call waits for, ahead of other servers. A failure is in its status. */
   list(server: string): Promise<void>;
   connection(server: string): PooledConnection | undefined;
+  /** Shares the open connection of the server of this definition with the pool that replaces this one. */
+  share(config: ServerConfig): Promise<SharedServer | undefined>;
   close(): Promise<void>;
 }
-
-/** Connections that discoveries leave open, for the calls that often follow: each may be a process. */
-const MOST_OPEN = 32;
 
 /** Creates an empty pool. */
 export function createPool(options: PoolOptions): ServerPool {
   const { gateway, snapshot } = options;
   const servers = new Map<string, PooledServer>();
   const listeners: ServerEvents[] = [];
+  const open = createOpenServers(options.maxOpen, (name) => servers.get(name)?.connection);
+  /** The fingerprints of connections as they were opened. */
+  const fingerprints = new Map<string, string>();
   let queue: Promise<PQueue> | undefined;
   let closed = false;
+  // A pool of another plugin cannot share its connections.
+  const former =
+    options.previous && "share" in options.previous ? (options.previous as ServerPool) : undefined;
 
   const serverOptions = {
     ...options,
     enqueue,
-    isCrowded: () =>
-      [...servers.values()].filter(({ connection }) => connection.state === "connected").length > MOST_OPEN,
-    connect: (config: ServerConfig, attempt: Omit<ConnectServerOptions, "capabilities">) =>
-      options.connect(config, { ...attempt, capabilities: clientCapabilities(gateway) }),
+    isCrowded: () => open.isCrowded,
+    onOpen: open.note,
+    onRest: open.trim,
+    async connect(config: ServerConfig, { isVisit, ...attempt }: PooledAttempt) {
+      const connect = async (): Promise<Upstream> => {
+        const fingerprint = await options.fingerprint?.(config).catch(() => undefined);
+        fingerprints.delete(config.name);
+        if (fingerprint !== undefined) fingerprints.set(config.name, fingerprint);
+        return options.connect(config, { ...attempt, capabilities: clientCapabilities(gateway) });
+      };
+      return isVisit ? connect() : open.openWithin(connect);
+    },
     onOffer(server: string) {
       if (servers.get(server)?.status().info?.capabilities?.["logging"]) offerLogging(gateway);
       for (const listener of listeners) listener.offer?.(server);
@@ -93,8 +118,13 @@ export function createPool(options: PoolOptions): ServerPool {
   return {
     async start(configs) {
       const held = await Promise.all(configs.map((config) => options.check(config)));
+      const shared = await Promise.all(
+        configs.map((config, index) => (held[index] ? undefined : former?.share(config))),
+      );
       for (const [index, config] of configs.entries()) {
-        servers.set(config.name, createPooledServer(config, held[index], serverOptions));
+        const own = shared[index];
+        if (own) fingerprints.set(config.name, own.fingerprint);
+        servers.set(config.name, createPooledServer(config, held[index], serverOptions, own));
       }
       const cached = await snapshot?.load();
       for (const server of servers.values()) await server.restore(cached?.get(toServerKey(server.config)));
@@ -105,6 +135,14 @@ export function createPool(options: PoolOptions): ServerPool {
       if (server && !server.held) await server.read();
     },
     connection: (name) => servers.get(name)?.connection,
+    async share(config) {
+      const server = findServer(config);
+      const fingerprint = fingerprints.get(config.name);
+      if (server?.connection.state !== "connected" || fingerprint === undefined) return undefined;
+      const isSame = fingerprint === (await options.fingerprint?.(config).catch(() => undefined));
+      if (!isSame || closed || server.connection.state !== "connected") return undefined;
+      return { connection: server.connection, listing: server.listing.known, fingerprint };
+    },
     status: (name) => servers.get(name)?.status(),
     statuses: () => [...servers.values()].map((server) => server.status()),
     refresh: (name, { limitMs } = {}) => discover(name === undefined ? "all" : { name }, limitMs),
@@ -134,7 +172,7 @@ export function createPool(options: PoolOptions): ServerPool {
       if (!server) throw new GatewayError(CONNECT_FAILED, `There is no server "${name}".`);
       await server.connection.watch(uris);
     },
-    open,
+    open: openHandle,
     requestTool: createRequestTool,
     on: (events) => void listeners.push(events),
     async close() {
@@ -151,7 +189,10 @@ export function createPool(options: PoolOptions): ServerPool {
     await (await queue).add(work, { priority });
   }
 
-  async function open(config: ServerConfig, openOptions: ServerOpenOptions = {}): Promise<ServerHandle> {
+  async function openHandle(
+    config: ServerConfig,
+    openOptions: ServerOpenOptions = {},
+  ): Promise<ServerHandle> {
     const { signal = new AbortController().signal, ...changes } = openOptions;
     const server = findServer(config);
     const isOpen = server?.connection.state === "connected";

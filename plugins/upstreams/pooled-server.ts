@@ -12,23 +12,45 @@ import {
 import type { ServerConfig } from "../../core/services/sources.ts";
 import { backoffDelay } from "../lib/backoff.ts";
 import { hashServer } from "../lib/hash.ts";
-import { connectBackoff, createPooledConnection, type PooledConnection } from "./connection.ts";
+import {
+  type ConnectionOptions,
+  connectBackoff,
+  createPooledConnection,
+  type PooledConnection,
+} from "./connection.ts";
 import { createPublishedListing, type ListingOptions, type PublishedListing } from "./listing.ts";
 import { type CachedListing, recallFailure } from "./snapshot.ts";
+
+/** One attempt to connect to a server of the pool. */
+export interface PooledAttempt {
+  readonly events: UpstreamEvents;
+  readonly prior: unknown;
+  readonly signal: AbortSignal;
+  /** Whether the server is only listed, and closed again where too many are open. */
+  readonly isVisit: boolean;
+}
+
+/** The connection and the listing of the same server in the pool that this one replaces. */
+export interface SharedServer {
+  readonly connection: PooledConnection;
+  readonly listing: CachedListing | undefined;
+  readonly fingerprint: string;
+}
 
 interface PooledServerOptions extends ListingOptions {
   readonly idleMs: number;
   readonly concurrency: number;
   readonly maxSilentTimeouts: number;
   /** Opens a connection to the server. */
-  readonly connect: (
-    config: ServerConfig,
-    options: { readonly events: UpstreamEvents; readonly prior: unknown; readonly signal: AbortSignal },
-  ) => Promise<Upstream>;
+  readonly connect: (config: ServerConfig, options: PooledAttempt) => Promise<Upstream>;
   /** Runs work that may start a process once fewer than the allowed number run. */
   readonly enqueue: (work: () => Promise<void>, priority: number) => Promise<void>;
-  /** Whether more connections are open than discoveries may leave open. */
+  /** Whether more connections are open than may stay open. */
   readonly isCrowded?: () => boolean;
+  /** Called when the connection was opened or has ended. */
+  readonly onOpen?: (server: string, isOpen: boolean) => void;
+  /** Called when no call of the server is in flight any more. */
+  readonly onRest?: () => void;
   readonly onResourceUpdated?: ((server: string, uri: string) => void) | undefined;
 }
 
@@ -65,6 +87,7 @@ export function createPooledServer(
   config: ServerConfig,
   heldAtFirst: Held | undefined,
   options: PooledServerOptions,
+  shared?: SharedServer,
 ): PooledServer {
   const { name } = config;
   let held = heldAtFirst;
@@ -83,19 +106,26 @@ export function createPooledServer(
   let reported: string | undefined;
   let retryTimer: ReturnType<typeof setTimeout> | undefined;
   const listing = createPublishedListing(config, options);
-  const connection = createPooledConnection({
+  let isVisiting = false;
+  const connectionOptions: ConnectionOptions = {
     idleMs: options.idleMs,
     concurrency: options.concurrency,
     maxSilentTimeouts: options.maxSilentTimeouts,
     connect: async (events, signal) => {
       if (held) throw heldError(name, held);
-      const upstream = await options.connect(limitStart(config, limit), { events, prior, signal });
+      const attempt = { events, prior, signal, isVisit: isVisiting };
+      const upstream = await options.connect(limitStart(config, limit), attempt);
       prior = upstream.prior;
       return upstream;
     },
     onListChanged: () => discoverLater((listing.known?.savedAt ?? 0) + MIN_PAUSE_MS - Date.now()),
     onResourceUpdated: (uri) => options.onResourceUpdated?.(name, uri),
+    onRest() {
+      // A visit ends by itself, at the cost of no other server.
+      if (!isVisiting) options.onRest?.();
+    },
     onState: () => {
+      options.onOpen?.(name, connection.state === "connected");
       // A listing of an earlier connection need not hold for this one.
       if (connection.state === "connected") void discover();
       else if (connection.failure) reportFailure(connection.failure);
@@ -104,7 +134,11 @@ export function createPooledServer(
       const message = `The server "${name}" hangs. ${reason}`;
       options.gateway.report(new GatewayError(UPSTREAM_STALLED, message, { data: { server: name } }));
     },
-  });
+  };
+  const connection = shared
+    ? shared.connection.share(connectionOptions)
+    : createPooledConnection(connectionOptions);
+  if (shared) options.onOpen?.(name, connection.state === "connected");
 
   return {
     config,
@@ -118,7 +152,8 @@ export function createPooledServer(
     },
     status,
     async restore(cached) {
-      const own = cached?.hash === hashServer(config) && !held ? cached : undefined;
+      const latest = (shared?.listing?.savedAt ?? 0) > (cached?.savedAt ?? 0) ? shared?.listing : cached;
+      const own = latest?.hash === hashServer(config) && !held ? latest : undefined;
       prior = own?.prior;
       failure = own?.failure && recallFailure(own.failure);
       await listing.restore(own).catch(refuse);
@@ -173,7 +208,10 @@ export function createPooledServer(
 
   /** Closes the connection again where too many would stay open, so that a thousand servers are no thousand processes. */
   async function readAndRest(): Promise<void> {
-    await read();
+    isVisiting = true;
+    await read().finally(() => {
+      isVisiting = false;
+    });
     // The next one starts its process once this one has ended.
     if (options.isCrowded?.()) await connection.closeIdle();
   }

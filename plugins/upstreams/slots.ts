@@ -13,25 +13,27 @@ export interface Waiter {
 
 interface SlotOptions {
   /** Calls in flight at once; further ones wait in the order they came. */
-  readonly count: number;
+  readonly count: () => number;
   /** Time without a call in flight after which `onIdle` runs. */
-  readonly idleMs: number;
+  readonly idleMs: () => number;
   /** Whether there is a connection that could be idle. */
   readonly isOpen: () => boolean;
   /** Whether the connection is kept open although no call is in flight. */
   readonly isNeeded: () => boolean;
   readonly onIdle: () => void;
+  /** Runs when the last call in flight has ended. */
+  readonly onRest: () => void;
 }
 
 /** Creates the slots of a connection. */
-export function createSlots({ count, idleMs, isOpen, isNeeded, onIdle }: SlotOptions) {
+export function createSlots({ count, idleMs, isOpen, isNeeded, onIdle, onRest }: SlotOptions) {
   const waiting: (() => void)[] = [];
   let taken = 0;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let idleSince = 0;
 
   const tryTake = (): boolean => {
-    if (taken >= count) return false;
+    if (taken >= count()) return false;
     taken++;
     return true;
   };
@@ -39,7 +41,8 @@ export function createSlots({ count, idleMs, isOpen, isNeeded, onIdle }: SlotOpt
   const rest = (): void => {
     if (taken > 0) return;
     idleSince = performance.now();
-    if (!timer) arm(idleMs);
+    if (!timer) arm(idleMs());
+    onRest();
   };
 
   return {
@@ -89,7 +92,7 @@ export function createSlots({ count, idleMs, isOpen, isNeeded, onIdle }: SlotOpt
   function check(): void {
     timer = undefined;
     if (taken > 0 || isNeeded()) return;
-    const left = Math.ceil(idleSince + idleMs - performance.now());
+    const left = Math.ceil(idleSince + idleMs() - performance.now());
     if (left > 0) arm(left);
     else onIdle();
   }

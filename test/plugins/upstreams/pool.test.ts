@@ -120,6 +120,7 @@ async function openPool(
     snapshot: undefined,
     idleMs: 300_000,
     maxSilentTimeouts: 3,
+    maxOpen: 32,
     concurrency: 16,
     maxParallel: 5,
     freshMs: 3_600_000,
