@@ -246,6 +246,10 @@ export interface Servers {
   status(server: string): ServerStatus | undefined;
   /** Asks one server, or all, for their lists. Failures are in the status. `limitMs` bounds the start and the listing. */
   refresh(server?: string, options?: { readonly limitMs?: number }): Promise<void>;
+  /**
+   * Notes that the lists are used: those that are older than the cache keeps them are read again, in the background.
+   */
+  refreshStale(): void;
   /** Settles once no server is asked for its lists; with a name, once the listing of that server is in the catalog. */
   settled(server?: string): Promise<void>;
   /** Checks again whether a server that needs approval may be used, and if so asks it for its lists. */

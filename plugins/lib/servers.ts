@@ -1,4 +1,5 @@
 import {
+  type Catalog,
   type ErrorKind,
   errorKinds,
   type Gateway,
@@ -90,6 +91,19 @@ export function toShownStatus({ status, failure }: ServerStatus): ServerMetadata
 /** Whether a server can be called; a disconnected one connects when it is used. */
 export function isUsable({ status, config }: ServerStatus): boolean {
   return status === "connected" || (status === "disconnected" && !config.disabled);
+}
+
+/** The catalog revision at which every server had been listed: with a thousand servers, asking takes longer than a search. */
+const complete = new WeakMap<Catalog, number>();
+
+/** Lists the servers whose tools are not known yet and that may still answer. */
+export function listPendingServers(gateway: Gateway): string[] {
+  const { revision } = gateway.catalog;
+  if (complete.get(gateway.catalog) === revision) return [];
+  const statuses = gateway.services.servers?.statuses() ?? [];
+  const pending = statuses.filter((status) => status.listedAt === undefined && isUsable(status));
+  if (pending.length === 0) complete.set(gateway.catalog, revision);
+  return pending.map(({ name }) => name);
 }
 
 /** Creates the error for an unknown server, with the nearest name. */

@@ -16,6 +16,9 @@ import {
   type WatchOptions,
 } from "../../core/services/resources.ts";
 
+import { waitAtMost } from "../lib/backoff.ts";
+import { listPendingServers } from "../lib/servers.ts";
+
 /** The resources of all plugins of a gateway. */
 export type Resources = ReturnType<typeof createResources>;
 
@@ -27,8 +30,30 @@ type ActorOption = Pick<ReadOptions, "actor">;
 /** The limit of MCP for one answer. */
 const MAX_VALUES = 100;
 
+/** Time that lists wait, in all, for servers that have never been listed: one that hangs delays no list after it. */
+const LISTS_MS = 3_000;
+
+/** The time until which lists wait, on the clock of `performance.now()`. */
+const listsUntil = new WeakMap<Gateway, number>();
 const resourcesByGateway = new WeakMap<Gateway, Resources>();
 const promptsByGateway = new WeakMap<Gateway, Prompts>();
+
+/**
+ * Prepares a list for a client: it waits a bounded time for servers that have never been listed, and old listings are read
+ * again in the background. Returns undefined where there is nothing to wait for.
+ */
+export function prepareLists(gateway: Gateway | undefined): Promise<unknown> | undefined {
+  const { servers } = gateway?.services ?? {};
+  if (!gateway || !servers) return undefined;
+  servers.refreshStale();
+  const pending = listPendingServers(gateway);
+  if (pending.length === 0) return undefined;
+  const until = listsUntil.get(gateway) ?? performance.now() + LISTS_MS;
+  listsUntil.set(gateway, until);
+  const leftMs = Math.ceil(until - performance.now());
+  const listed = pending.map((name) => servers.refresh(name));
+  return leftMs > 0 ? waitAtMost(Promise.all(listed), leftMs) : undefined;
+}
 
 /** Returns the resources of a gateway; undefined if no plugin has any. */
 export function getResources(gateway: Gateway | undefined): Resources | undefined {

@@ -29,6 +29,8 @@ export interface View {
   catalogChanged(gateway: Pick<Gateway, "catalog">): void;
   /** The tools that a client sees, which may depend on its name. */
   listTools(client?: Client["info"]): readonly ExposedTool[];
+  /** Whether the list of a client has tools of servers, or will have some. */
+  listsServers(client?: Client["info"]): boolean;
   /** The tool that a client means: one that it sees, saw before or spells differently, or one that others see. */
   findTool(name: string, client?: Client["info"]): Tool | undefined;
   /** The answer to a failed call, where the preset has a form of its own. */
@@ -83,6 +85,11 @@ export function createView(): View {
     answerFailure: (call) => gateway && preset?.answerFailure?.(gateway, call),
     listTools: (client) =>
       [...expose(getExposure(client)).byName].map(([name, tool]) => describe(name, tool)),
+    listsServers(client) {
+      const exposure = getExposure(client);
+      const tools = [...expose(exposure).byName.values()];
+      return exposure === "both" || tools.length === 0 || tools.some(({ builtin }) => !builtin);
+    },
     findTool(name, client) {
       const exposure = getExposure(client);
       const { byName } = expose(exposure);

@@ -10,7 +10,7 @@ import type {
 } from "../../core/services/servers.ts";
 import { CONNECT_FAILED, isUnsent, UPSTREAM_ERROR } from "../../core/services/servers.ts";
 import { type Backoff, backoffDelay } from "../lib/backoff.ts";
-import { createHangCheck } from "./hang-check.ts";
+import type { createHangCheck } from "./hang-check.ts";
 import { isInputRequired } from "./send-call.ts";
 import { createSlots, type Waiter, waitUnlessGivenUp } from "./slots.ts";
 import { createSubscriptions } from "./subscriptions.ts";
@@ -33,8 +33,6 @@ export interface ConnectionOptions {
   readonly onState: () => void;
   /** Called when the server was ended because it no longer answered. */
   readonly onHung?: (reason: string) => void;
-  /** Called when no call is in flight any more. */
-  readonly onRest?: () => void;
   /** Replaces `Math.random` in tests of the backoff. */
   readonly random?: () => number;
 }
@@ -90,6 +88,7 @@ export function createPooledConnection(options: ConnectionOptions): PooledConnec
   let retryAt = 0;
   let lastFailure: GatewayError | undefined;
   let hasWorked = false;
+  let hangCheck: Promise<ReturnType<typeof createHangCheck>> | undefined;
   let usedAt = 0;
   /** Until then a question of the server may be answered, for which it keeps what it was doing. */
   let questionUntil = 0;
@@ -105,15 +104,6 @@ export function createPooledConnection(options: ConnectionOptions): PooledConnec
     isOpen: () => upstream !== undefined && !life.signal.aborted,
     isNeeded: () => subscriptions.isNeeded,
     onIdle: () => drop("It was not used for a while; it is opened again when it is needed."),
-    onRest: () => current().onRest?.(),
-  });
-  const hangs = createHangCheck({
-    maxSilentTimeouts: () => current().maxSilentTimeouts,
-    isOpen: (open) => open === upstream,
-    setReason(why = CONNECTED) {
-      reason = why;
-    },
-    onHung: replace,
   });
 
   return join(options);
@@ -218,7 +208,7 @@ export function createPooledConnection(options: ConnectionOptions): PooledConnec
     // Reading the lists is no use of the server.
     if (waiter) usedAt = sentAt;
     return send(open, work, waiter).then(releaseAndReturn, (thrown) => {
-      if (GatewayError.is(thrown) && thrown.code === "TIMEOUT") hangs.timedOut(open, sentAt);
+      if (GatewayError.is(thrown) && thrown.code === "TIMEOUT") void checkForHang(open, sentAt);
       if (!isUnsent(thrown)) releaseAndThrow(thrown);
       waiter?.onSent?.(false);
       return waitFor(reopen(open), waiter)
@@ -243,7 +233,6 @@ export function createPooledConnection(options: ConnectionOptions): PooledConnec
   function releaseAndReturn<T>(result: T): T {
     hasWorked = true;
     failures = 0;
-    hangs.worked();
     if (isInputRequired(result ?? {})) questionUntil = performance.now() + current().idleMs;
     slots.release();
     return result;
@@ -252,6 +241,22 @@ export function createPooledConnection(options: ConnectionOptions): PooledConnec
   function releaseAndThrow(thrown: unknown): never {
     slots.release();
     throw thrown;
+  }
+
+  /** Loads the check with the first call that times out: few servers hang. */
+  async function checkForHang(open: Upstream, sentAt: number): Promise<void> {
+    const endedAt = performance.now();
+    hangCheck ??= import("./hang-check.ts").then(({ createHangCheck }) =>
+      createHangCheck({
+        maxSilentTimeouts: () => current().maxSilentTimeouts,
+        isOpen: (asked) => asked === upstream,
+        setReason(why = CONNECTED) {
+          reason = why;
+        },
+        onHung: replace,
+      }),
+    );
+    (await hangCheck)(open, { sentAt, endedAt });
   }
 
   /** Ends a server that hangs, with what is still asked of it. The next call starts it again. */
@@ -312,7 +317,6 @@ export function createPooledConnection(options: ConnectionOptions): PooledConnec
     }
     upstream = own;
     hasWorked = false;
-    hangs.worked();
     usedAt = performance.now();
     setState("connected", CONNECTED);
     if (subscriptions.isNeeded) void subscriptions.apply(own).catch(() => {});

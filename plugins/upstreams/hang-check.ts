@@ -11,30 +11,28 @@ interface HangCheckOptions {
   readonly onHung: (reason: string) => void;
 }
 
-/** Finds out whether a server that is silent while its calls time out hangs. */
-interface HangCheck {
-  /** Notes a call that has timed out. */
-  timedOut(upstream: Upstream, sentAt: number): void;
-  /** Notes that the server works. */
-  worked(): void;
-}
-
 /** Time for a server to show that it still works, once its calls time out. */
 const PING_MS = 2_000;
 
-/** Creates the check of one connection. A slow server answers a ping, and a hung one does not. */
-export function createHangCheck(options: HangCheckOptions): HangCheck {
+/**
+ * Creates the check of one connection: it is told of each call that has timed out, and when it was sent. A slow server
+ * answers a ping, and a hung one does not.
+ */
+export function createHangCheck(
+  options: HangCheckOptions,
+): (upstream: Upstream, call: { readonly sentAt: number; readonly endedAt: number }) => void {
   let silentTimeouts = 0;
+  let lastAt = 0;
   let isAsking = false;
-  return {
-    timedOut(upstream, sentAt) {
-      if (isAsking || !upstream.ping || !options.isOpen(upstream)) return;
-      silentTimeouts = (upstream.heardAt?.() ?? 0) > sentAt ? 0 : silentTimeouts + 1;
-      if (silentTimeouts >= options.maxSilentTimeouts()) void ask(upstream);
-    },
-    worked() {
-      silentTimeouts = 0;
-    },
+  return (upstream, { sentAt, endedAt }) => {
+    if (isAsking || !upstream.ping || !options.isOpen(upstream)) return;
+    const heardAt = upstream.heardAt?.() ?? 0;
+    // Calls that were answered meanwhile were heard too.
+    if (heardAt > lastAt) silentTimeouts = 0;
+    lastAt = endedAt;
+    if (heardAt > sentAt) return;
+    silentTimeouts++;
+    if (silentTimeouts >= options.maxSilentTimeouts()) void ask(upstream);
   };
 
   async function ask(upstream: Upstream): Promise<void> {

@@ -149,6 +149,7 @@ export const upstreams = definePlugin({
         if (!tool.builtin) applyDefinition(tool, pool.status(tool.server)?.config);
       },
       resolve(call) {
+        pool.refreshStale();
         // The first call may come before its server is listed. Then the call waits for the listing; so does one of a
         // tool that only the config describes.
         const isKnown = call.tool || gateway.catalog.tool(call.toolId);

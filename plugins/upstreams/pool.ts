@@ -16,7 +16,6 @@ import { type ServerConfig, toServerKey } from "../../core/services/sources.ts";
 import { hashServer } from "../lib/hash.ts";
 import type { ConnectServerOptions } from "./connect-server.ts";
 import type { PooledConnection } from "./connection.ts";
-import { createOpenServers } from "./open-servers.ts";
 import {
   createPooledServer,
   type PooledAttempt,
@@ -66,16 +65,25 @@ export interface ServerPool extends Servers {
   close(): Promise<void>;
 }
 
+/** Time between two looks for connections that are no longer in use, while there are more than may stay open. */
+const TRIM_MS = 250;
+/** Time between two checks for old listings: lists are used far more often than they get old. */
+const STALE_CHECK_MS = 1_000;
+
 /** Creates an empty pool. */
 export function createPool(options: PoolOptions): ServerPool {
   const { gateway, snapshot } = options;
   const servers = new Map<string, PooledServer>();
   const listeners: ServerEvents[] = [];
-  const open = createOpenServers(options.maxOpen, (name) => servers.get(name)?.connection);
+  /** The servers that are connected, and the number of those that are being connected for a call. */
+  const open = new Set<string>();
+  let opening = 0;
+  let trimTimer: ReturnType<typeof setTimeout> | undefined;
   /** The fingerprints of connections as they were opened. */
   const fingerprints = new Map<string, string>();
   let queue: Promise<PQueue> | undefined;
   let closed = false;
+  let checkedAt = 0;
   // A pool of another plugin cannot share its connections.
   const former =
     options.previous && "share" in options.previous ? (options.previous as ServerPool) : undefined;
@@ -83,9 +91,13 @@ export function createPool(options: PoolOptions): ServerPool {
   const serverOptions = {
     ...options,
     enqueue,
-    isCrowded: () => open.isCrowded,
-    onOpen: open.note,
-    onRest: open.trim,
+    isCrowded: () => open.size > options.maxOpen,
+    onOpen(server: string, isOpen: boolean, isVisit: boolean) {
+      if (isOpen) open.add(server);
+      else open.delete(server);
+      // A visit ends by itself, at the cost of no other server.
+      if (isOpen && !isVisit) trimLater();
+    },
     async connect(config: ServerConfig, { isVisit, ...attempt }: PooledAttempt) {
       const connect = async (): Promise<Upstream> => {
         const fingerprint = await options.fingerprint?.(config).catch(() => undefined);
@@ -93,7 +105,14 @@ export function createPool(options: PoolOptions): ServerPool {
         if (fingerprint !== undefined) fingerprints.set(config.name, fingerprint);
         return options.connect(config, { ...attempt, capabilities: clientCapabilities(gateway) });
       };
-      return isVisit ? connect() : open.openWithin(connect);
+      if (isVisit) return connect();
+      opening++;
+      try {
+        await trim(open.size + opening - options.maxOpen);
+        return await connect();
+      } finally {
+        opening--;
+      }
     },
     onOffer(server: string) {
       if (servers.get(server)?.status().info?.capabilities?.["logging"]) offerLogging(gateway);
@@ -146,6 +165,17 @@ export function createPool(options: PoolOptions): ServerPool {
     status: (name) => servers.get(name)?.status(),
     statuses: () => [...servers.values()].map((server) => server.status()),
     refresh: (name, { limitMs } = {}) => discover(name === undefined ? "all" : { name }, limitMs),
+    refreshStale() {
+      const now = performance.now();
+      if (now - checkedAt < STALE_CHECK_MS) return;
+      checkedAt = now;
+      for (const server of servers.values()) {
+        // Those that failed are retried by themselves.
+        const { known } = server.listing;
+        const isDue = known !== undefined && !known.failure && !isFresh(known, options.freshMs);
+        if (isDue && !server.held && server.connection.retryInMs === 0) void server.discover();
+      }
+    },
     async settled(name) {
       if (name === undefined) return settledAll();
       await servers.get(name)?.listing.publishing?.catch(() => {});
@@ -177,11 +207,31 @@ export function createPool(options: PoolOptions): ServerPool {
     on: (events) => void listeners.push(events),
     async close() {
       closed = true;
+      clearTimeout(trimTimer);
       await Promise.all([...servers.values()].map((server) => server.close()));
       await settledAll();
       await snapshot?.flush();
     },
   };
+
+  /** Closes connections beyond the limit, and those that are in use once they no longer are. */
+  async function trim(surplus: number): Promise<void> {
+    if (surplus <= 0) return;
+    await closeLeastUsed(
+      [...open].map((name) => servers.get(name)?.connection),
+      surplus,
+    );
+  }
+
+  function trimLater(): void {
+    if (trimTimer || open.size <= options.maxOpen) return;
+    trimTimer = setTimeout(async () => {
+      await trim(open.size - options.maxOpen);
+      trimTimer = undefined;
+      if (!closed) trimLater();
+    }, TRIM_MS);
+    trimTimer.unref?.();
+  }
 
   /** A few at a time: each may start a process. A server that failed waits behind those that did not. */
   async function enqueue(work: () => Promise<void>, priority: number): Promise<void> {
@@ -264,4 +314,17 @@ function toHandle(connection: PooledConnection, turns: RequestTurns | undefined)
     },
     close: async () => {},
   };
+}
+
+/** Closes the connections that were not used for longest, as far as nothing needs them: `count` of them, or fewer. */
+async function closeLeastUsed(
+  connections: readonly (PooledConnection | undefined)[],
+  count: number,
+): Promise<void> {
+  const idle = connections.flatMap((connection) => {
+    const since = connection?.idleSince;
+    return connection && since !== undefined ? [{ connection, since }] : [];
+  });
+  const least = idle.sort((a, b) => a.since - b.since).slice(0, count);
+  await Promise.all(least.map(({ connection }) => connection.closeIdle()));
 }

@@ -48,9 +48,7 @@ interface PooledServerOptions extends ListingOptions {
   /** Whether more connections are open than may stay open. */
   readonly isCrowded?: () => boolean;
   /** Called when the connection was opened or has ended. */
-  readonly onOpen?: (server: string, isOpen: boolean) => void;
-  /** Called when no call of the server is in flight any more. */
-  readonly onRest?: () => void;
+  readonly onOpen?: (server: string, isOpen: boolean, isVisit: boolean) => void;
   readonly onResourceUpdated?: ((server: string, uri: string) => void) | undefined;
 }
 
@@ -120,12 +118,8 @@ export function createPooledServer(
     },
     onListChanged: () => discoverLater((listing.known?.savedAt ?? 0) + MIN_PAUSE_MS - Date.now()),
     onResourceUpdated: (uri) => options.onResourceUpdated?.(name, uri),
-    onRest() {
-      // A visit ends by itself, at the cost of no other server.
-      if (!isVisiting) options.onRest?.();
-    },
     onState: () => {
-      options.onOpen?.(name, connection.state === "connected");
+      options.onOpen?.(name, connection.state === "connected", isVisiting);
       // A listing of an earlier connection need not hold for this one.
       if (connection.state === "connected") void discover();
       else if (connection.failure) reportFailure(connection.failure);
@@ -138,7 +132,7 @@ export function createPooledServer(
   const connection = shared
     ? shared.connection.share(connectionOptions)
     : createPooledConnection(connectionOptions);
-  if (shared) options.onOpen?.(name, connection.state === "connected");
+  if (shared) options.onOpen?.(name, connection.state === "connected", false);
 
   return {
     config,

@@ -21,12 +21,10 @@ interface SlotOptions {
   /** Whether the connection is kept open although no call is in flight. */
   readonly isNeeded: () => boolean;
   readonly onIdle: () => void;
-  /** Runs when the last call in flight has ended. */
-  readonly onRest: () => void;
 }
 
 /** Creates the slots of a connection. */
-export function createSlots({ count, idleMs, isOpen, isNeeded, onIdle, onRest }: SlotOptions) {
+export function createSlots({ count, idleMs, isOpen, isNeeded, onIdle }: SlotOptions) {
   const waiting: (() => void)[] = [];
   let taken = 0;
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -42,7 +40,6 @@ export function createSlots({ count, idleMs, isOpen, isNeeded, onIdle, onRest }:
     if (taken > 0) return;
     idleSince = performance.now();
     if (!timer) arm(idleMs());
-    onRest();
   };
 
   return {

@@ -10,6 +10,7 @@ import {
   findServerError,
   findTool,
   hasServer,
+  listPendingServers,
   listServerTools,
   serverNotFound,
 } from "../../plugins/lib/servers.ts";
@@ -19,7 +20,6 @@ import {
   ensureListed,
   getExpiry,
   getSearch,
-  listPendingServers,
   refreshOlder,
   toJsonResult,
   waitForFirstListing,

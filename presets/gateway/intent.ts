@@ -6,7 +6,8 @@ import {
   type MetaTool,
   type Tool,
 } from "../../core/mod.ts";
-import { listPendingServers, toJsonResult, waitForFirstListing } from "../shared/meta-tools.ts";
+import { listPendingServers } from "../../plugins/lib/servers.ts";
+import { toJsonResult, waitForFirstListing } from "../shared/meta-tools.ts";
 import { type AdapterInfo, findAdapter, getAdapter } from "./adapter-info.ts";
 import { parseTerms } from "./intent-ranker.ts";
 import { fillParams, type Literal, splitLiterals } from "./literals.ts";

@@ -1,5 +1,4 @@
 import {
-  type Catalog,
   type Gateway,
   GatewayError,
   isJsonObject,
@@ -8,8 +7,8 @@ import {
   textResult,
 } from "../../core/mod.ts";
 import type { Search } from "../../core/services/search.ts";
-import { waitAtMost } from "../../plugins/lib/backoff.ts";
-import { isUsable } from "../../plugins/lib/servers.ts";
+import { sleep, waitAtMost } from "../../plugins/lib/backoff.ts";
+import { listPendingServers } from "../../plugins/lib/servers.ts";
 
 /** Returns a value as compact JSON: indentation would cost an agent tokens. */
 export function toJsonResult(value: unknown): ToolResult {
@@ -50,30 +49,30 @@ export function listToolParameters(inputSchema: JsonObject): Parameter[] {
   });
 }
 
-/** The catalog revision at which every server had been listed: with a thousand servers, asking takes longer than a search. */
-const complete = new WeakMap<Catalog, number>();
-
-/** Lists the servers whose tools are not known yet and that may still answer. */
-export function listPendingServers(gateway: Gateway): string[] {
-  const { revision } = gateway.catalog;
-  if (complete.get(gateway.catalog) === revision) return [];
-  const statuses = gateway.services.servers?.statuses() ?? [];
-  const pending = statuses.filter((status) => status.listedAt === undefined && isUsable(status));
-  if (pending.length === 0) complete.set(gateway.catalog, revision);
-  return pending.map(({ name }) => name);
-}
+/** Once the tools of one server are known, a search waits only so long for those of the others. */
+const OTHERS_MS = 500;
 
 /**
  * Waits for servers that are asked for the first time, so that a search right after the very first start finds tools.
- * Once any tool is known it does not wait: a dead server would delay every search.
+ * Once any tool is known it hardly waits: a dead server would delay every search.
  */
 export async function waitForFirstListing(gateway: Gateway, waitMs: number): Promise<void> {
-  if (gateway.catalog.tools().length > 0) return;
+  const hasTools = (): boolean => gateway.catalog.tools().length > 0;
   const { servers } = gateway.services;
-  if (!servers) return;
+  if (hasTools() || !servers) return;
   const refreshed = listPendingServers(gateway).map((name) => servers.refresh(name));
   const settled = servers.statuses().map(({ name }) => servers.settled(name));
-  await waitAtMost(Promise.all([...refreshed, ...settled]), waitMs);
+  const all = [...refreshed, ...settled];
+  const firstFound = new Promise<void>((resolve) => {
+    for (const one of all) {
+      void one.then(async () => {
+        if (!hasTools()) return;
+        await sleep(OTHERS_MS, undefined, false);
+        resolve();
+      });
+    }
+  });
+  await waitAtMost(Promise.race([Promise.all(all), firstFound]), waitMs);
 }
 
 /** Lists a server that was never listed. For others it waits until their last listing is in the catalog. */

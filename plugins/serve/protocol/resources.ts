@@ -1,7 +1,7 @@
 import { GatewayError, isJsonObject, type JsonObject } from "../../../core/mod.ts";
 import { type CompletionRequest, RESOURCE_NOT_FOUND } from "../../../core/services/resources.ts";
 import { invalidParams, JsonRpcError, methodNotFound, rpcCodes } from "../../lib/jsonrpc.ts";
-import { getPrompts, getResources, type Prompts, type Resources } from "../providers.ts";
+import { getPrompts, getResources, type Prompts, prepareLists, type Resources } from "../providers.ts";
 import type { View } from "../view.ts";
 import { cacheable, getMeta } from "./messages.ts";
 import type { Handlers } from "./request.ts";
@@ -9,10 +9,11 @@ import type { Handlers } from "./request.ts";
 /** Handlers of the requests that concern resources; without resources these methods do not exist. */
 export function resourceHandlers(view: Pick<View, "gateway">): Handlers {
   return {
-    "resources/list": async (_params, { isModern, actor }) => ({
-      resources: await requireResources("resources/list").list({ actor }),
-      ...(isModern && cacheable),
-    }),
+    "resources/list": async (_params, { isModern, actor }) => {
+      await prepareLists(view.gateway);
+      const resources = await requireResources("resources/list").list({ actor });
+      return { resources, ...(isModern && cacheable) };
+    },
     // Some clients list them wherever there are resources, and take an error for a broken server.
     "resources/templates/list": async (_params, { isModern, actor }) => ({
       resourceTemplates: await requireResources("resources/templates/list").templates({ actor }),
@@ -48,10 +49,11 @@ export function toReadError(thrown: unknown, uri: string, isModern: boolean): un
 /** Handlers of the requests that concern prompts; without prompts these methods do not exist. */
 export function promptHandlers(view: Pick<View, "gateway">): Handlers {
   return {
-    "prompts/list": async (_params, { isModern, actor }) => ({
-      prompts: await requirePrompts("prompts/list").list({ actor }),
-      ...(isModern && cacheable),
-    }),
+    "prompts/list": async (_params, { isModern, actor }) => {
+      await prepareLists(view.gateway);
+      const prompts = await requirePrompts("prompts/list").list({ actor });
+      return { prompts, ...(isModern && cacheable) };
+    },
     "prompts/get": async (params, { actor, signal, client, input }) => {
       const prompts = requirePrompts("prompts/get");
       const { name, arguments: args = {} } = params;

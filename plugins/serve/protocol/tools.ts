@@ -11,8 +11,10 @@ import {
 import { CLIENT_CANNOT } from "../../../core/services/clients.ts";
 import type { Results } from "../../../core/services/results.ts";
 import { invalidParams, toExecutionError } from "../../lib/jsonrpc.ts";
+import { listPendingServers } from "../../lib/servers.ts";
 import { callerNotes } from "../client/call-client.ts";
 import { clientCannot, isRefusedState } from "../client/questions.ts";
+import { prepareLists } from "../providers.ts";
 import type { ExposedTool, View } from "../view.ts";
 import { cacheable, isQuestions } from "./messages.ts";
 import type { Handlers, Request } from "./request.ts";
@@ -20,17 +22,58 @@ import type { Handlers, Request } from "./request.ts";
 type ToolsView = Pick<View, "gateway" | "findTool" | "answerFailure">;
 
 /** Handlers of the requests that concern tools. */
-export function toolHandlers(view: ToolsView & Pick<View, "listTools">): Handlers {
+export function toolHandlers(view: ToolsView & Pick<View, "listTools" | "listsServers">): Handlers {
   return {
-    "tools/list": (_params, { isModern, info }) => ({
-      tools: isModern ? view.listTools(info) : view.listTools(info).map(toLegacyTool),
-      ...(isModern && cacheable),
-    }),
+    "tools/list": (_params, { isModern, info }) => {
+      const list = () => ({
+        tools: isModern ? view.listTools(info) : view.listTools(info).map(toLegacyTool),
+        ...(isModern && cacheable),
+      });
+      const listing = view.listsServers(info) ? prepareLists(view.gateway) : undefined;
+      return listing ? listing.then(list) : list();
+    },
     "tools/call": ({ name, arguments: args }, request) => {
       if (typeof name !== "string") throw invalidParams("A call needs the name of a tool.");
-      return callTool(view, name, args, request);
+      const listing = waitForTool(view, name, request);
+      const call = () => callTool(view, name, args, request);
+      return listing ? listing.then(call) : call();
     },
   };
+}
+
+/** Time that a call waits for a server that is starting and may have its tool. */
+const START_MS = 30_000;
+
+/**
+ * Waits until a tool of this name is there, or no server that is starting can have it. Returns undefined where there is
+ * nothing to wait for.
+ */
+function waitForTool(
+  view: Pick<View, "gateway" | "findTool">,
+  name: string,
+  request: Request,
+): Promise<void> | undefined {
+  const { gateway } = view;
+  const { servers } = gateway?.services ?? {};
+  const isFound = (): boolean => view.findTool(name, request.info) !== undefined;
+  if (!gateway || !servers || isFound()) return undefined;
+  const pending = listPendingServers(gateway);
+  if (pending.length === 0) return undefined;
+  // Such a name is reserved for its server.
+  const named = pending.filter((server) => name.toLowerCase().startsWith(`${server.toLowerCase()}__`));
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, START_MS);
+    const finish = (): void => {
+      clearTimeout(timer);
+      resolve();
+    };
+    request.signal.addEventListener("abort", finish, { once: true });
+    const listed = (named.length > 0 ? named : pending).map(async (server) => {
+      await servers.refresh(server);
+      if (isFound()) finish();
+    });
+    void Promise.all(listed).then(finish);
+  });
 }
 
 /** Rejects with a `GatewayError` if the request itself is wrong; any other failure is a result with the error. */
