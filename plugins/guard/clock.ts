@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { readFileSync } from "node:fs";
 import { uptime } from "node:os";
 import type { Clock } from "../../core/services/state.ts";
+import { bootId } from "../lib/process-identity.ts";
 
 export type { Clock } from "../../core/services/state.ts";
 
@@ -32,13 +32,4 @@ export function machineClock(): Clock {
   const boot = bootId();
   if (boot === undefined) return { ...processClock(), steady: Date.now, boot: "wall" };
   return { wall: Date.now, steady: () => uptime() * 1000, boot };
-}
-
-/** Names the last start of this machine, where the system tells it. */
-export function bootId(): string | undefined {
-  try {
-    return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim() || undefined;
-  } catch {
-    return undefined;
-  }
 }

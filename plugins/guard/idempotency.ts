@@ -2,9 +2,9 @@ import { randomUUID } from "node:crypto";
 import * as v from "valibot";
 import type { JsonObject } from "../../core/mod.ts";
 import { createBusyError, isDamaged, type StateEntry, type StateStore } from "../../core/services/state.ts";
+import { getProcessIdentity, hasEnded, type ProcessIdentity } from "../lib/process-identity.ts";
 import { type Clock, now, since } from "./clock.ts";
 import { isKeptOutcome, type KeptOutcome } from "./outcome.ts";
-import { getProcessIdentity, hasEnded, type ProcessIdentity } from "./process-identity.ts";
 
 /** The arguments of {@link Idempotency.begin}. */
 export interface Beginning {

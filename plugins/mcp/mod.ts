@@ -4,6 +4,8 @@
  *
  * @module
  */
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
 import { definePlugin, type PluginFactory } from "../../core/mod.ts";
 import {
   CONNECT_TIMEOUT,
@@ -53,8 +55,20 @@ export const mcp: PluginFactory<"mcp"> = definePlugin({
     gateway.register("upstream", "stdio", stdio);
     gateway.register("upstream", "http", http);
     gateway.register("upstream", "sse", http);
+    // In the background: no start waits for servers of another gateway.
+    return { ready: () => void endOrphans() };
   },
 });
+
+/** Ends the servers of gateways that were killed. What does so is loaded only where a gateway has left a record. */
+async function endOrphans(): Promise<void> {
+  try {
+    const records = await readdir(join(stateFolder(), "servers"));
+    if (records.length > 0) await (await import("./stdio/reap.ts")).reapOrphans();
+  } catch {
+    // There is no record, or it cannot be read; then nothing is known of such servers.
+  }
+}
 
 /** Reads the OAuth client of a definition. */
 export function oauthSettings({ oauth }: HttpConnection): OAuthSettings | undefined {

@@ -1,6 +1,7 @@
 import { spawn, spawnSync } from "node:child_process";
 import { readdir, readFile } from "node:fs/promises";
 import process from "node:process";
+import { forgetServer, recordServer, removeRecord } from "./process-record.ts";
 
 const windows = process.platform === "win32";
 const running = new Set<number>();
@@ -9,6 +10,7 @@ let watching = false;
 /** Remembers the process and all it starts, so that none of them outlives ours. */
 export function trackGroup(leader: number): void {
   running.add(leader);
+  recordServer(leader);
   if (watching) return;
   watching = true;
   process.on("exit", () => {
@@ -17,12 +19,14 @@ export function trackGroup(leader: number): void {
       if (windows) spawnSync("taskkill", ["/pid", String(group), "/T", "/F"], { windowsHide: true });
       else signalGroup(group, "SIGKILL");
     }
+    removeRecord();
   });
 }
 
 /** Forgets a group that is gone. */
 export function releaseGroup(leader: number): void {
   running.delete(leader);
+  forgetServer(leader);
 }
 
 /** Sends a signal to the process and all it started; false if none of them is left. */

@@ -3,12 +3,8 @@ import { once } from "node:events";
 import { describe, expect, test } from "vitest";
 import type { StateStore } from "../../../core/services/state.ts";
 import { createIdempotency } from "../../../plugins/guard/mod.ts";
-import {
-  getProcessIdentity,
-  hasEnded,
-  type ProcessIdentity,
-} from "../../../plugins/guard/process-identity.ts";
 import { memoryStore } from "../../../plugins/lib/memory-store.ts";
+import { getProcessIdentity, hasEnded, type ProcessIdentity } from "../../../plugins/lib/process-identity.ts";
 import { type IdempotencyUnderTest, idempotencyContract } from "../../contracts/idempotency.ts";
 import { lastingStore } from "../../support/services.ts";
 import { testClock } from "./_clock.ts";

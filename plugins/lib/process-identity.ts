@@ -1,5 +1,4 @@
 import { readFileSync, readlinkSync } from "node:fs";
-import { bootId } from "./clock.ts";
 
 /** Identity by which another process can tell whether this one still runs. Fields that the system does not tell are empty. */
 export interface ProcessIdentity {
@@ -22,6 +21,20 @@ export function getProcessIdentity(): ProcessIdentity {
     space: tryOr(() => readlinkSync("/proc/self/ns/pid"), ""),
   };
   return known;
+}
+
+/** Returns the identity of another process, as this one sees it. */
+export function identifyProcess(pid: number): ProcessIdentity {
+  return { ...getProcessIdentity(), pid, started: readStartTime(pid) ?? "" };
+}
+
+/** Names the last start of this machine, where the system tells it. */
+export function bootId(): string | undefined {
+  try {
+    return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim() || undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Returns whether a process has certainly ended; false if that cannot be found out. */
