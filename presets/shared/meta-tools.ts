@@ -8,7 +8,7 @@ import {
 } from "../../core/mod.ts";
 import type { Search } from "../../core/services/search.ts";
 import { sleep, waitAtMost } from "../../plugins/lib/backoff.ts";
-import { listPendingServers } from "../../plugins/lib/servers.ts";
+import { isUsable, listPendingServers } from "../../plugins/lib/servers.ts";
 
 /** Returns a value as compact JSON: indentation would cost an agent tokens. */
 export function toJsonResult(value: unknown): ToolResult {
