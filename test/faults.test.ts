@@ -27,7 +27,7 @@ function listNames(source: string): string[] {
 
 test("the table has every fault once, in order", () => {
   const numbers = rows.flatMap(({ name }) => (name.startsWith("fault") ? [Number(name.slice(6, -1))] : []));
-  expect(numbers).toEqual(numbers.toSorted((a, b) => a - b));
+  expect(numbers).toEqual([...new Set(numbers)].toSorted((a, b) => a - b));
   expect(numbers.length).toBeGreaterThanOrEqual(60);
   expect(new Set(rows.map(({ name }) => name)).size).toBe(rows.length);
 });

@@ -14,6 +14,7 @@ import {
   type ToolJudge,
 } from "../../core/services/approvals.ts";
 import { getPolicy } from "../../core/services/policy.ts";
+import { quoteForShell } from "../lib/terminal/shell.ts";
 
 /** Holds tools back that wait for approval. */
 interface ToolGates {
@@ -88,7 +89,7 @@ function refuse({ id }: Call, { tool, status, reason }: HeldTool): GatewayError 
     data: {
       tool: tool.id,
       risk_level: getPolicy(tool).riskLevel,
-      suggestion: `Ask the user to check the tool and to run: toolpipe approve ${tool.id}`,
+      suggestion: `Ask the user to check the tool and to run: toolpipe approve ${quoteForShell(tool.id)}`,
       request_id: id,
       retryable: false,
     },

@@ -30,11 +30,17 @@ export function isPortTaken(thrown: unknown): boolean {
   return (thrown as { cause?: { code?: unknown } } | null)?.cause?.code === "EADDRINUSE";
 }
 
-/** Loads the config for serving: servers are asked for their tools in the background. */
-export async function loadServeConfig(choice: ConfigChoice): Promise<LoadedConfig> {
+/**
+ * Loads the config for serving: servers are asked for their tools in the background. `asks` says whether a user at a
+ * terminal is asked to approve the config of the folder.
+ */
+export async function loadServeConfig(choice: ConfigChoice, asks = true): Promise<LoadedConfig> {
   for (const name of ["config", "preset"] as const) {
     if (choice[name] === "") throw usageError(`The option --${name} needs a value.`);
   }
+  // Loaded only for a config that is not named: most clients start toolpipe with one that is.
+  if (choice.config === undefined && choice.look !== false)
+    await (await import("./config-approval.ts")).requireApprovedConfigs(process.cwd(), asks);
   const config = await loadConfig({
     presets,
     file: choice.config,

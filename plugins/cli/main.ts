@@ -122,8 +122,10 @@ async function loadPluginCommands(
   try {
     return { commands: await readPluginCommands(choice) };
   } catch (thrown) {
+    const problem = GatewayError.from(thrown, "The config cannot be read.");
+    if (problem.data["event"] === "config-not-approved") throw problem;
     // The word may be mistyped, or a command of a plugin in the broken config.
-    return { ...none, problem: GatewayError.from(thrown, "The config cannot be read.") };
+    return { ...none, problem };
   }
 }
 

@@ -1,21 +1,12 @@
-import { join } from "node:path";
-import {
-  type CloseOptions,
-  findConfig,
-  GatewayError,
-  type LoadedConfig,
-  type Plugin,
-} from "../../core/mod.ts";
+import { type CloseOptions, GatewayError, type LoadedConfig, type Plugin } from "../../core/mod.ts";
 import { type ConfigChoice, configArgs, defineCommand } from "../../core/services/command.ts";
 import type { Notices } from "../../core/services/notices.ts";
-import { createApprovalStore } from "../approvals/mod.ts";
 import { sleep } from "../lib/backoff.ts";
-import { hashFile } from "../lib/hash.ts";
 import { usageError } from "../lib/terminal/output.ts";
 import { untilSignal } from "../lib/terminal/process.ts";
 import { type HttpServerOptions, serveHttp, serveStdio } from "../serve/mod.ts";
-import { fileStore, stateFolder } from "../state/mod.ts";
-import { findReadable, projectFiles, userFiles } from "./config-files.ts";
+import { describeRefused, findApprovedConfig } from "./config-approval.ts";
+import { findReadable, userFiles } from "./config-files.ts";
 import { loadServeConfig, PORT, parsePort, withPages } from "./context.ts";
 import { announceMode, type FollowedGateway, followConfig } from "./follow-config.ts";
 import { onIdle, releaseMemory } from "./idle.ts";
@@ -59,8 +50,8 @@ export const command = defineCommand({
     const chosen: Choice = await choose(given);
     /** Note for agents while a config waits for approval. */
     let notice: string | undefined;
-    const load = async (args: ConfigChoice): Promise<LoadedConfig> => {
-      const loaded = await loadServeConfig(args);
+    const load = async (args: ConfigChoice, asks = false): Promise<LoadedConfig> => {
+      const loaded = await loadServeConfig(args, asks);
       const shown = http === undefined ? loaded : await withPages(loaded);
       const own = [
         onIdle(() => void releaseMemory()),
@@ -68,9 +59,9 @@ export const command = defineCommand({
       ];
       return { ...shown, plugins: [...(shown.plugins ?? []), ...own] };
     };
-    const config = await load(chosen.args);
+    const config = await load(chosen.args, true);
     if (chosen.refused !== undefined) {
-      notice = `${describeRefused(chosen.refused)} ${describeServed(config.configFile)}`;
+      notice = `${describeRefused(chosen.refused)}. ${describeServed(config.configFile)}`;
       process.stderr.write(`toolpipe: ${notice}\n`);
     }
     const server = http === undefined ? await openStdio(config) : await openHttp(config, where);
@@ -88,7 +79,7 @@ export const command = defineCommand({
         configFile === refused
           ? "The gateway serves the config as it was when it was approved."
           : describeServed(configFile);
-      notice = `${describeRefused(refused)} ${served}`;
+      notice = `${describeRefused(refused)}. ${served}`;
       throw new GatewayError("CONFIG_INVALID", notice);
     });
     // By convention, this signal makes a server read its config again.
@@ -154,17 +145,16 @@ interface Choice {
   readonly refused?: string | undefined;
 }
 
-/** Chooses the config. A user at a terminal, or one who names a config, trusts it; a client does not know the folder. */
+/**
+ * Chooses the config. A user at a terminal is asked, and one who names a config trusts it. A client starts toolpipe in any
+ * folder that it opens, so it gets the user's own config where that of the folder is not approved, and is told.
+ */
 async function chooseConfig(given: ConfigChoice): Promise<Choice> {
   if (given.config !== undefined || process.stdin.isTTY) return { args: given };
   const { file: approved, refused } = await findApprovedConfig(process.cwd());
   const { preset } = given;
   const config = approved ?? (await findReadable(userFiles()));
   return { args: config === undefined ? { preset, look: false } : { preset, config }, refused };
-}
-
-function describeRefused(file: string): string {
-  return `${file} is not used, because it is not approved in its current form. To use it, read it, then run "toolpipe approve --file ${file}".`;
 }
 
 function describeServed(file: string | undefined): string {
@@ -211,21 +201,4 @@ async function waitForProbes(ms: number): Promise<void> {
   const seconds = (ms / 1000).toFixed(1);
   process.stderr.write(`toolpipe: ends in ${seconds} s, after readiness probes have noticed\n`);
   await sleep(ms);
-}
-
-/**
- * Finds the config of a folder if the user has approved its current content. Clients start toolpipe in any folder they
- * open, and a config runs commands: without approval, everyone who can write to a project could run them here. The
- * approval is read from the state folder of the user, even if the config chooses another state store.
- */
-async function findApprovedConfig(cwd: string): Promise<{ file?: string; refused?: string }> {
-  const file = (await findConfig(cwd)) ?? (await findReadable(projectFiles(cwd)));
-  if (file === undefined) return {};
-  const store = fileStore(join(stateFolder(), "store"));
-  try {
-    const status = await createApprovalStore(store).status("config", file, await hashFile(file));
-    return status === "approved" ? { file } : { refused: file };
-  } finally {
-    await store.close();
-  }
 }

@@ -9,6 +9,7 @@ import {
 } from "../../core/mod.ts";
 import { isWebUrl } from "../lib/server-entry/connection.ts";
 import { normalizeEntry, normalizeServerName } from "../lib/server-entry/normalize.ts";
+import { quoteForShell } from "../lib/terminal/shell.ts";
 import { exportedTool } from "./manifest.ts";
 import { addApproved, requestServer } from "./register-server.ts";
 
@@ -56,7 +57,7 @@ const introspect: LocalTool = {
       folder,
       next_step:
         waiting.length > 0
-          ? `Ask the user to review the files and to run: toolpipe approve ${config.name}. Then call ccos_register_server.`
+          ? `Ask the user to review the files and to run: toolpipe approve ${quoteForShell(config.name)}. Then call ccos_register_server.`
           : "Call ccos_register_server.",
     });
   },

@@ -11,6 +11,7 @@ import type { ServerConfig } from "../../core/services/sources.ts";
 import { isAllowed } from "../lib/http/address.ts";
 import { SSRF_BLOCKED } from "../lib/http/errors.ts";
 import { isFound } from "../lib/server-entry/spare-token.ts";
+import { quoteForShell } from "../lib/terminal/shell.ts";
 
 /** Opens a session with a server for one discovery. The caller closes it. */
 export type OpenServer = (config: ServerConfig, options: ServerOpenOptions) => Promise<ServerHandle>;
@@ -41,7 +42,7 @@ async function checkFound(config: ServerConfig, allowPrivate: boolean): Promise<
   if (connection.type === "stdio") {
     throw new GatewayError(
       NEEDS_APPROVAL,
-      `The server "${name}" is a program, and is not started only because a registry names it. Add it with: toolpipe registry add ${name}`,
+      `The server "${name}" is a program, and is not started only because a registry names it. Add it with: toolpipe registry add ${quoteForShell(name)}`,
       { data: { server: name } },
     );
   }

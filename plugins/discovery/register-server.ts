@@ -5,6 +5,7 @@ import { NEEDS_APPROVAL } from "../../core/services/servers.ts";
 import { type Connection, type ServerConfig, toServerKey } from "../../core/services/sources.ts";
 import { hashServer } from "../lib/hash.ts";
 import { normalizeEntry } from "../lib/server-entry/normalize.ts";
+import { quoteForShell } from "../lib/terminal/shell.ts";
 import {
   CAPABILITIES,
   capabilitiesHash,
@@ -76,7 +77,7 @@ export async function addApproved(gateway: Gateway, name: string): Promise<numbe
   if (!approved || !isApproved) {
     throw new GatewayError(
       NEEDS_APPROVAL,
-      `The server "${name}" is not approved. Ask the user to review it and to run: toolpipe approve ${name}`,
+      `The server "${name}" is not approved. Ask the user to review it and to run: toolpipe approve ${quoteForShell(name)}`,
       { data: { server: name } },
     );
   }

@@ -2,6 +2,7 @@ import { Buffer } from "node:buffer";
 import { GatewayError, isJsonObject, type ToolResult } from "../../core/mod.ts";
 import type { Connection } from "../../core/services/sources.ts";
 import { decodeComponent } from "./json.ts";
+import { quoteForShell } from "./terminal/shell.ts";
 
 /** Replacement of a secret. No secret is short enough to be part of it. */
 const HIDDEN = "…";
@@ -81,7 +82,8 @@ function isRandom(segment: string): boolean {
 }
 
 function quote(arg: string): string {
-  return /^[\w@%+=:,./?…${}~\\-]+$/.test(arg) ? arg : `'${arg.replaceAll("'", "'\\''")}'`;
+  // Variables of the definition stay readable.
+  return /^[\w@%+=:,./?…${}~\\-]+$/.test(arg) ? arg : quoteForShell(arg);
 }
 
 /** Removes secrets from a string. */

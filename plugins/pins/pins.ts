@@ -2,6 +2,7 @@ import { type Gateway, GatewayError, type JsonObject, type Tool } from "../../co
 import type { ApprovalKind, Approvals, HeldTool, ToolGate } from "../../core/services/approvals.ts";
 import { readState, type StateStore, updateState } from "../../core/services/state.ts";
 import { createToolHasher } from "../lib/hash.ts";
+import { quoteForShell } from "../lib/terminal/shell.ts";
 import { SCAN_VERSION, scan } from "./scan.ts";
 
 /** Pins the definition of each tool when it is first used, and holds back tools that have changed since. */
@@ -207,7 +208,7 @@ function toReason(id: string, status: HeldTool["status"], flaw: string | undefin
     status === "changed"
       ? "Its definition has changed since it was first used"
       : "It has not been approved yet";
-  return `${what}${flaw ? `, and ${flaw}` : ""}. Approve it with: toolpipe approve ${id}`;
+  return `${what}${flaw ? `, and ${flaw}` : ""}. Approve it with: toolpipe approve ${quoteForShell(id)}`;
 }
 
 function toSummary({ id, description = "" }: Tool, flaw: string | undefined): string {

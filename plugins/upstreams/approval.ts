@@ -3,6 +3,7 @@ import type { ApprovalKind, PendingApproval } from "../../core/services/approval
 import type { Held, ServerStatus } from "../../core/services/servers.ts";
 import { type ServerConfig, toServerKey } from "../../core/services/sources.ts";
 import { hashServer } from "../lib/hash.ts";
+import { quoteForShell } from "../lib/terminal/shell.ts";
 
 /** The kind of approval that a server of a project file needs. */
 const KIND = "server";
@@ -19,7 +20,7 @@ export async function holdBack(gateway: Gateway, config: ServerConfig): Promise<
   if (why === undefined) return undefined;
   return {
     status: "needs-approval",
-    reason: `It is defined in the project file ${where}, and ${why}. Approve it with: toolpipe approve ${config.name}`,
+    reason: `It is defined in the project file ${where}, and ${why}. Approve it with: toolpipe approve ${quoteForShell(config.name)}`,
   };
 }
 

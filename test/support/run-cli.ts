@@ -4,6 +4,7 @@ import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { vi } from "vitest";
 import { anygptProgram, main, toolpipeProgram } from "../../plugins/cli/mod.ts";
+import { trustConfig } from "./trust-config.ts";
 
 /** The outcome of a command. */
 export interface Finished {
@@ -22,13 +23,17 @@ export async function runCli(
     cwd,
     bin = "toolpipe",
     closeStdout = false,
+    trusts = true,
   }: {
     readonly cwd: string;
     readonly bin?: Bin;
     /** Hangs up on standard output before anything is printed. */
     readonly closeStdout?: boolean;
+    /** Whether the user has approved the config of the folder as it is. */
+    readonly trusts?: boolean;
   },
 ): Promise<Finished> {
+  if (trusts) await trustConfig(cwd);
   const onDeno = "Deno" in globalThis;
   const path = onDeno ? `plugins/cli/${bin}.ts` : `dist/plugins/cli/${bin}.js`;
   const file = fileURLToPath(new URL(`../../${path}`, import.meta.url));
@@ -50,7 +55,12 @@ export async function runCli(
 }
 
 /** Runs a command within this process. */
-export async function runMain(args: readonly string[], bin: Bin = "toolpipe"): Promise<Finished> {
+export async function runMain(
+  args: readonly string[],
+  bin: Bin = "toolpipe",
+  { trusts = true }: { readonly trusts?: boolean } = {},
+): Promise<Finished> {
+  if (trusts) await trustConfig(process.cwd());
   const written = { stdout: "", stderr: "" };
   const spies = (["stdout", "stderr"] as const).map((name) =>
     vi.spyOn(process[name], "write").mockImplementation((chunk) => {

@@ -8,7 +8,7 @@ import {
   configArgs,
   defineCommand,
 } from "../../../core/services/command.ts";
-import { hashFile } from "../../lib/hash.ts";
+import { hashConfigFile } from "../../lib/local-files.ts";
 import { askableServers, askServers, checkServer, listServerTools } from "../../lib/servers.ts";
 import {
   type DefinitionSummary,
@@ -68,11 +68,13 @@ export const approve: Command = defineCommand({
 async function approveFile(context: CommandContext, given: string, json: boolean): Promise<void> {
   if (given === "") throw usageError("The option --file needs a value.");
   const file = resolve(given);
+  // Of the files as the user has read them: a config could change them as it is loaded.
+  const hash = await hashConfigFile(file).catch(() => "");
   // An error in it is better reported now than when a client starts.
   await context.load({ config: file });
   // Without a config: what a config says of its own approval must not count.
   await context.open({ look: false }, async ({ services }) => {
-    await services.approvals?.approve("config", file, await hashFile(file));
+    await services.approvals?.approve("config", file, hash);
   });
   output(json, { approved: file }, () => `✓ Approved ${file} as it is now\n`);
 }

@@ -3,10 +3,10 @@ import { formatRuleReport } from "../../../core/services/rules.ts";
 import type { ServerStatus } from "../../../core/services/servers.ts";
 import { isHeld, listServerTools, listStatuses, showWaiting } from "../../lib/servers.ts";
 import { formatCount, toTerminalLine } from "../../lib/terminal/output.ts";
+import { quoteForShell } from "../../lib/terminal/shell.ts";
 import type { Collected } from "../../sources/mod.ts";
 import { hasPlugin } from "../context.ts";
 import { estimateServer } from "../cost.ts";
-import { quoteForShell } from "./remedy.ts";
 
 /** Servers that are started at once: more would slow each other down. */
 const PARALLEL = 5;

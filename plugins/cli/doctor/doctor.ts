@@ -2,6 +2,7 @@ import { type Gateway, GatewayError, type LoadedConfig, type Preset } from "../.
 import { configArgs, defineCommand } from "../../../core/services/command.ts";
 import { explainNoServers, isHeld } from "../../lib/servers.ts";
 import { formatCount, output, toTerminalLine } from "../../lib/terminal/output.ts";
+import { quoteForShell } from "../../lib/terminal/shell.ts";
 import { loadCliConfig, withGateway } from "../context.ts";
 import { describeSaving, estimatePreset, formatNumber } from "../cost.ts";
 import {
@@ -12,7 +13,7 @@ import {
   type ServerCheck,
   toTimedConfig,
 } from "./checks.ts";
-import { findRemedy, quoteForShell, type Remedy } from "./remedy.ts";
+import { findRemedy, type Remedy } from "./remedy.ts";
 
 /** Exit code if something is broken. */
 const BROKEN = 1;
@@ -58,8 +59,10 @@ async function loadOrFail(given: Parameters<typeof loadCliConfig>[0]): Promise<L
   try {
     return await loadCliConfig(given);
   } catch (thrown) {
-    // A wrong command line is not a finding.
-    if (GatewayError.is(thrown) && thrown.code !== "USAGE") return thrown;
+    // A wrong command line is not a finding, nor is a config that was never used.
+    const isFinding =
+      GatewayError.is(thrown) && thrown.code !== "USAGE" && thrown.data["event"] !== "config-not-approved";
+    if (isFinding) return thrown;
     throw thrown;
   }
 }

@@ -6,6 +6,7 @@ import { createRedactor, redactCommand, redactSecrets, redactUrl } from "../../l
 import { expandConnection, fillConnection, toInputVariable } from "../../lib/server-entry/expand.ts";
 import { thisMachine } from "../../lib/server-entry/machine.ts";
 import { toTerminalLine, toTerminalLines } from "../../lib/terminal/output.ts";
+import { quoteForShell } from "../../lib/terminal/shell.ts";
 
 /** A problem and its fix, one sentence each. */
 export interface Remedy {
@@ -113,11 +114,6 @@ function suggestRun({ config: { connection } }: ServerStatus): string {
 
 function formatAddress({ config: { connection } }: ServerStatus): string {
   return connection.type === "stdio" ? "" : redactUrl(connection.url);
-}
-
-/** Quotes a word for a POSIX shell if necessary. */
-export function quoteForShell(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
 /** Lines of stack traces and logs that do not explain a failure. */

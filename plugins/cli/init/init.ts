@@ -13,6 +13,7 @@ import {
 } from "../../lib/config-file/changes.ts";
 import { getOwnConfigFile, thisMachine } from "../../lib/server-entry/machine.ts";
 import { colorMarks, output, usageError } from "../../lib/terminal/output.ts";
+import { quoteForShell } from "../../lib/terminal/shell.ts";
 import { clients } from "../../sources/mod.ts";
 import { withGateway } from "../context.ts";
 import { estimatePreset } from "../cost.ts";
@@ -163,6 +164,6 @@ async function explainFailure({ status, error }: ServerCheck): Promise<string> {
   const variables = GatewayError.is(error) ? error.data["variables"] : undefined;
   if (Array.isArray(variables)) return `It needs ${variables.join(", ")}, which is not set here.`;
   if (status.status === "needs-auth")
-    return `It needs a login: run "toolpipe login ${status.name}", then run init again.`;
+    return `It needs a login: run "toolpipe login ${quoteForShell(status.name)}", then run init again.`;
   return `It does not work from here: ${(await findRemedy(status, error)).problem}`;
 }

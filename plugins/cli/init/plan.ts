@@ -5,6 +5,7 @@ import type { OwnConfig } from "../../lib/config-file/changes.ts";
 import { fillConnection } from "../../lib/server-entry/expand.ts";
 import { isSelf } from "../../lib/server-entry/is-self.ts";
 import { resolvePath } from "../../lib/server-entry/machine.ts";
+import { quoteForShell } from "../../lib/terminal/shell.ts";
 import type { ClientFile } from "./client-files.ts";
 import { moveEntry } from "./entry.ts";
 
@@ -90,7 +91,7 @@ function planFile(
   }
   const other = self && readConfigArg(self.config.connection, machine);
   if (other !== undefined && other !== own.file) {
-    const reason = `The client already starts toolpipe with ${other}. To move servers there: toolpipe init --config ${other}`;
+    const reason = `The client already starts toolpipe with ${other}. To move servers there: toolpipe init --config ${quoteForShell(other)}`;
     return { from, moves: [], stays: [...moves.map(({ name }) => ({ name, reason })), ...stays] };
   }
   return { from, moves, stays, ...(self && { self: { name: self.name, isOurs: other === own.file } }) };

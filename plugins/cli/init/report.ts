@@ -1,8 +1,8 @@
 import type { OwnConfig } from "../../lib/config-file/changes.ts";
 import { formatCount, toTerminalLine } from "../../lib/terminal/output.ts";
+import { quoteForShell } from "../../lib/terminal/shell.ts";
 import { otherFiles } from "../config-files.ts";
 import { describeSaving, formatNumber } from "../cost.ts";
-import { quoteForShell } from "../doctor/remedy.ts";
 import type { Step } from "./changes.ts";
 
 /** Outcome: nothing to do, only printed, printed before the confirmation, or written. */

@@ -2,6 +2,7 @@ import { definePlugin, type Gateway, GatewayError, type Tool } from "../../../co
 import type { ApprovalKind, HeldTool } from "../../../core/services/approvals.ts";
 import type { StateStore } from "../../../core/services/state.ts";
 import { createToolHasher } from "../../lib/hash.ts";
+import { quoteForShell } from "../../lib/terminal/shell.ts";
 import { CAPABILITY_EDITED } from "../errors.ts";
 import {
   CAPABILITIES,
@@ -118,6 +119,6 @@ function findHoldReason(
   return {
     status: isChanged ? "changed" : "pending",
     hash,
-    reason: `${what}. Look at it with: toolpipe introspect ${tool.server}, and approve it with: toolpipe approve ${tool.id}`,
+    reason: `${what}. Look at it with: toolpipe introspect ${quoteForShell(tool.server)}, and approve it with: toolpipe approve ${quoteForShell(tool.id)}`,
   };
 }

@@ -10,6 +10,7 @@ import { readFileState, replaceFile, resolveLink } from "../../lib/files.ts";
 import { getOwnConfigFile, thisMachine } from "../../lib/server-entry/machine.ts";
 import { normalizeEntry } from "../../lib/server-entry/normalize.ts";
 import { summarizeDefinition } from "../../lib/terminal/definition.ts";
+import { quoteForShell } from "../../lib/terminal/shell.ts";
 import { addApproved } from "../register-server.ts";
 import { promote, withdraw } from "./promote.ts";
 import {
@@ -89,7 +90,7 @@ function toItem({ server, approved }: CapabilityRecord, pending: PendingServer):
     status: approved ? "changed" : "pending",
     hash: toHash(pending),
     summary: `The server ${server} with ${tools.length} ${tools.length === 1 ? "tool" : "tools"}`,
-    reason: `It was introspected, and has not been approved yet. Approve it with: toolpipe approve ${server}`,
+    reason: `It was introspected, and has not been approved yet. Approve it with: toolpipe approve ${quoteForShell(server)}`,
     details: {
       ...summarizeDefinition(introspectedConfig(server, entry)),
       folder,

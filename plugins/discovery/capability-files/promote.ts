@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { GatewayError, type JsonObject } from "../../../core/mod.ts";
 import { replaceFile } from "../../lib/files.ts";
+import { quoteForShell } from "../../lib/terminal/shell.ts";
 import { CAPABILITY_EDITED } from "../errors.ts";
 import {
   type ApprovedServer,
@@ -95,7 +96,7 @@ async function refuseEdited(
   const more = edited.length > 3 ? `, and ${edited.length - 3} more` : "";
   throw new GatewayError(
     CAPABILITY_EDITED,
-    `Nothing was approved: these files are not as they were written: ${edited.slice(0, 3).join(", ")}${more}. Write them again with: toolpipe introspect ${server}`,
+    `Nothing was approved: these files are not as they were written: ${edited.slice(0, 3).join(", ")}${more}. Write them again with: toolpipe introspect ${quoteForShell(server)}`,
     { data: { server } },
   );
 }

@@ -24,6 +24,7 @@ import {
   toTerminalLine,
   usageError,
 } from "../../lib/terminal/output.ts";
+import { quoteForShell } from "../../lib/terminal/shell.ts";
 import { introspectedConfig } from "../capability-files/capability-approvals.ts";
 import {
   type CapabilityRecord,
@@ -208,6 +209,6 @@ function describe(name: string, definition: string, { folder, waiting, unchanged
     ...describeToolLines(waiting),
     ...kept,
     `  Files: ${relative(process.cwd(), folder) || "."}`,
-    `None of this can be called before you approve it: toolpipe approve ${toTerminalLine(name)}`,
+    `None of this can be called before you approve it: toolpipe approve ${quoteForShell(name)}`,
   ].join("\n")}\n`;
 }

@@ -7,6 +7,7 @@ import {
   UPSTREAM_CLOSED,
   UPSTREAM_ERROR,
 } from "../../../core/services/servers.ts";
+import { quoteForShell } from "../terminal/shell.ts";
 
 export const SSRF_BLOCKED: ErrorKind = defineError("SSRF_BLOCKED", {
   spec: "SERVER_CONNECTION_ERROR",
@@ -148,7 +149,7 @@ function parameter(match: RegExpExecArray | null): string | undefined {
 }
 
 function loginCommand(name: string): string {
-  return `toolpipe login ${name}`;
+  return `toolpipe login ${quoteForShell(name)}`;
 }
 
 /** Creates the error for a server that asks the user to log in. */

@@ -14,6 +14,7 @@ import { listPackages } from "../../lib/server-entry/server-json.ts";
 import { showWaiting } from "../../lib/servers.ts";
 import { describeDefinition, summarizeDefinition } from "../../lib/terminal/definition.ts";
 import { colorMarks, formatPath, output, usageError } from "../../lib/terminal/output.ts";
+import { quoteForShell } from "../../lib/terminal/shell.ts";
 import { toLine } from "../entry.ts";
 import { chooseWay, type InstallOptions, type InstallPlan, planInstall, refuseDeleted } from "../install.ts";
 import { formatRegistry } from "../options.ts";
@@ -152,14 +153,16 @@ function describePlan(entry: RegistryEntry, plan: InstallPlan, file: string): st
 /** Formats the added server, and the next steps. */
 function describeAdded(entry: RegistryEntry, plan: InstallPlan, file: string): string {
   const { id, way } = plan;
-  const config = `--config ${quote(formatPath(file))}`;
+  const config = `--config ${quoteForShell(file)}`;
   return `${[
     `✓ Added ${entry.name} ${entry.version} as "${id}" to ${formatPath(file)}`,
     ...describeNeeds(plan),
     "",
     "Next:",
-    `  toolpipe tools ${quote(id)} ${config}    shows what it offers`,
-    ...(way === "remote" ? [`  toolpipe login ${quote(id)} ${config}    if it asks for a login`] : []),
+    `  toolpipe tools ${quoteForShell(id)} ${config}    shows what it offers`,
+    ...(way === "remote"
+      ? [`  toolpipe login ${quoteForShell(id)} ${config}    if it asks for a login`]
+      : []),
     "  toolpipe init    puts it behind your clients, if that is not done yet; --undo takes all of it back",
   ].join("\n")}\n`;
 }
@@ -173,8 +176,4 @@ function describeNeeds({ toSet, withheld }: InstallPlan): readonly string[] {
     ...(lines.length > 0 ? ["", "Set in the environment of whatever starts toolpipe:", ...lines] : []),
     ...withheld.map((name) => `  ! The value of ${toLine(name)} was not written, since it is a secret.`),
   ];
-}
-
-function quote(text: string): string {
-  return /^[\w@%+=:,./~\\-]+$/.test(text) ? text : JSON.stringify(text);
 }

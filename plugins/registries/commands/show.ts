@@ -5,6 +5,7 @@ import { normalizeEntry } from "../../lib/server-entry/normalize.ts";
 import { listUses } from "../../lib/server-entry/server-json.ts";
 import { summarizeDefinition } from "../../lib/terminal/definition.ts";
 import { output } from "../../lib/terminal/output.ts";
+import { quoteForShell } from "../../lib/terminal/shell.ts";
 import { toLine } from "../entry.ts";
 import { defaultId, type InstallPlan, planInstall } from "../install.ts";
 import { formatRegistry } from "../options.ts";
@@ -92,7 +93,7 @@ function describe(entry: RegistryEntry, versions: readonly RegistryEntry[], ways
       ? "It has neither a package that can be started here nor a remote."
       : entry.status === "deleted"
         ? "It was deleted, and cannot be added."
-        : `Add it as "${defaultId(name)}": toolpipe registry add ${name}`,
+        : `Add it as "${defaultId(name)}": toolpipe registry add ${quoteForShell(name)}`,
   ].join("\n")}\n`;
 }
 

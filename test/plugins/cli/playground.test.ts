@@ -6,6 +6,7 @@ import type { ColumnAnswer } from "../../../playground/protocol.ts";
 import { place } from "../../support/place.ts";
 import { runMain } from "../../support/run-cli.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { trustConfig } from "../../support/trust-config.ts";
 
 /** Starts the command as a process of its own, and gives the address that it prints. */
 async function start(args: readonly string[], cwd: string): Promise<{ child: ChildProcess; url: string }> {
@@ -41,6 +42,7 @@ import { demo } from "toolpipe/plugins/demo";
 export default defineConfig({ plugins: [demo()] });`,
     },
   });
+  await trustConfig(project);
   const { child, url } = await start([], project);
   expect(await (await fetch(url)).text()).toContain("toolpipe playground");
   expect(await ask(`${url}api/open`, { catalog: "live" })).toMatchObject({ tools: 3, servers: 1 });

@@ -7,6 +7,7 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { faulty, place, write } from "../../support/place.ts";
 import { runMain } from "../../support/run-cli.ts";
 import { toolpipeCommand } from "../../support/start-serve.ts";
+import { trustConfig } from "../../support/trust-config.ts";
 
 vi.setConfig({ testTimeout: 60_000 });
 
@@ -51,6 +52,7 @@ async function interrupt(signal: NodeJS.Signals, ...args: string[]) {
   const fixture = fileURLToPath(new URL("../../fixtures/told-mcp.mjs", import.meta.url));
   const one = { command: "node", args: [fixture, JSON.stringify({ tools: [{ name: "wait" }], cancelled })] };
   await write(project, { cancelled: "", "toolpipe.config.json": { mcpServers: { one } } });
+  await trustConfig(project);
   const [command, ...own] = toolpipeCommand;
   const child = spawn(command, [...own, "execute", "one", "wait", "--stream", ...args], { stdio: "pipe" });
   onTestFinished(() => void child.kill("SIGKILL"));
@@ -104,6 +106,7 @@ describe.skipIf(process.platform === "win32")("a call that is interrupted", () =
         mcpServers: { deaf: { command: "node", args: ["-e", script], cwd: project } },
       },
     });
+    await trustConfig(project);
     for (const args of [["list"], ["execute", "deaf", "any"]]) {
       await write(project, { pid: "" });
       const [command, ...own] = toolpipeCommand;

@@ -100,7 +100,7 @@ describe("toolpipe serve", () => {
 
   test("serves over HTTP where it is asked to", async () => {
     const home = await temporaryFolder({ "toolpipe.config.json": JSON.stringify(demo) });
-    const server = await startServe(home, ["serve", "--http", "0"]);
+    const server = await startServe(home, ["serve", "--http", "0", "--config", "toolpipe.config.json"]);
     const line = await server.until(() => server.errors.find((error) => error.includes("http://")));
     const url = /http:\S+/.exec(line)?.[0] ?? "";
     const answer = await fetch(url, {

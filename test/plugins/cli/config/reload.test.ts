@@ -6,6 +6,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { faulty, type Place, place } from "../../../support/place.ts";
 import { runCli, runMain } from "../../../support/run-cli.ts";
 import { type Serving, startServe } from "../../../support/start-serve.ts";
+import { trustConfig } from "../../../support/trust-config.ts";
 
 const demo = { preset: "passthrough", plugins: ["toolpipe/plugins/demo"] };
 const running = ({ state }: Place): string => join(state, "state", "running");
@@ -68,6 +69,7 @@ describe("config reload", () => {
   test("asks those on the config of the folder, all where there is none, and all where that is wanted", async () => {
     const at = await place({ project: { "here/toolpipe.config.json": demo, "there.json": demo } });
     const here = join(at.project, "here");
+    await trustConfig(here);
     const one = await start(at, ["--http", "0"], here);
     const two = await start(at, ["--config", "there.json", "--preset", "anygpt"]);
     const asked = async (...args: string[]): Promise<number[]> => {
@@ -125,7 +127,7 @@ describe("config reload", () => {
     const serving = await start(at, []);
     await writeFile(file, JSON.stringify(demo));
     await serving.line("the config was not reloaded");
-    const refused = await runMain(["config", "reload"]);
+    const refused = await runMain(["config", "reload"], "toolpipe", { trusts: false });
     expect([refused.code, refused.stdout]).toEqual([2, expect.stringContaining("it is not approved")]);
     expect((await serving.request("tools/list"))["result"]).toEqual({ tools: [] });
     await runMain(["approve", "--file", file]);
