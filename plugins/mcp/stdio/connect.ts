@@ -4,6 +4,7 @@ import type { RequestTurns } from "../../../core/services/servers.ts";
 import type { StdioConnection } from "../../../core/services/sources.ts";
 import type { LineLimits } from "../../lib/lines.ts";
 import { type ConnectMcpOptions, connectMcp, type McpUpstream } from "../session.ts";
+import { isolatePackageRunner } from "./package-runner.ts";
 import { createStdioTransport, messageLimits, type StdioTransport } from "./transport.ts";
 
 /** Options of a connection to a process. */
@@ -28,8 +29,8 @@ export async function connectStdio(
   options: ConnectStdioOptions,
 ): Promise<StdioUpstream> {
   const { limits = messageLimits, writeDeadlineMs, ...rest } = options;
-  const { command, args, cwd } = connection;
-  const env = createEnvironment(connection);
+  const start = await isolatePackageRunner({ ...connection, env: createEnvironment(connection) });
+  const { command, args, cwd, env } = start;
   let transport: StdioTransport | undefined;
   const newTransport = (): StdioTransport => {
     transport = createStdioTransport({ command, args, env, cwd, writeDeadlineMs }, limits);
