@@ -30,7 +30,9 @@ const QUESTION: JsonObject = Object.freeze({
   properties: { confirm: { type: "boolean", title: "Yes, do it", default: false } },
   required: ["confirm"],
 });
-const MAX_ARGUMENTS = 500;
+const MAX_ARGUMENTS = 2_000;
+/** Characters that are not seen, or that change how others are. */
+const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cn}]+/gu;
 
 /** Creates the check of confirmations. */
 export function createConfirmationCheck({
@@ -110,9 +112,21 @@ export function createConfirmationCheck({
 
 function createQuestion(call: Call, tool: Tool): string {
   const { riskLevel, reversible } = getPolicy(tool);
-  const given = JSON.stringify(call.args);
+  // Escapes, so that the size is that of what is shown, and nothing of it is invisible.
+  const given = JSON.stringify(call.args).replace(INVISIBLE, toEscapes);
+  // Both ends: what decides, such as a receiver, may be behind something long.
+  const half = MAX_ARGUMENTS / 2;
+  const left = given.length - MAX_ARGUMENTS;
   const args =
-    given.length <= MAX_ARGUMENTS ? given : `${given.slice(0, MAX_ARGUMENTS)}… (${given.length} characters)`;
+    left <= 0
+      ? given
+      : `${given.slice(0, half)} … (${left} of ${given.length} characters left out) … ${given.slice(-half)}`;
   const harm = reversible ? `Its risk is ${riskLevel}.` : "It cannot be undone.";
-  return `Shall "${tool.id}" be called with ${args.replace(/[\p{Cc}\p{Cf}]+/gu, " ")}? ${harm}`;
+  return `Shall "${tool.id}" be called with ${args}? ${harm}`;
+}
+
+function toEscapes(text: string): string {
+  return JSON.stringify(text)
+    .slice(1, -1)
+    .replace(/[^\x20-\x7e]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }

@@ -9,6 +9,7 @@ import { hashFile, sha256Hex } from "./hash.ts";
 const MOST_FILES = 5_000;
 const LARGEST_SCRIPT = 4_000_000;
 const SCRIPT = /^\.(?:[cm]?[jt]sx?|py|sh|bash|rb|pl|php|lua|ps1|cmd|bat)?$/i;
+const CODE = /^\.(?:json[c5]?|toml|ya?ml|ini|cfg|conf|env|node|so|dylib|dll|wasm|jar|exe|whl|pyz|zip|tgz)$/i;
 const DATA =
   /^\.(?:db|sqlite3?|jsonl|ndjson|log|csv|tsv|parquet|txt|md|html?|pdf|docx?|xlsx?|png|jpe?g|gif|svg|webp)$/i;
 const ENDINGS = ".ts .mts .cts .js .mjs .cjs .tsx .jsx .json .py .node".split(" ");
@@ -25,22 +26,35 @@ const ENTRIES = [
 ];
 
 /**
- * Finds the local files that the words of a command name, with the files that their code names by relative paths. Of
- * data files only the first counts, which may be the script: a database that the server writes to would need a new
- * approval after each call.
+ * Finds the local files that the words of a command name, with the files that their code names by relative paths. The script
+ * and what is loaded before it count whatever they are; of other files those that may be code or settings: a database or
+ * a log that the server writes to would need a new approval after each call.
  */
 export async function findCommandFiles(words: readonly string[], folder: string): Promise<readonly string[]> {
   const files = new Set<string>();
   const first = words.slice(1).find((word) => !word.startsWith("-"));
-  for (const word of words) {
+  for (const [index, word] of words.entries()) {
+    const isLoaded =
+      index === 0 || word === first || LOADING.test(`${words[index - 1]}=`) || LOADING.test(word);
     for (const part of new Set([word, ...word.split(/[\s'"`;|&()<>=,]+/)])) {
       // A folder is code where it stands for a script; later it is an argument, such as the `.` of a file server.
       for (const file of await resolveName(part, folder, part === first)) {
-        if (files.size === 0 || !DATA.test(extname(file))) await addWithImports(files, file);
+        if (isLoaded || (await isCode(file))) await addWithImports(files, file);
       }
     }
   }
   return [...files];
+}
+
+/** Options that load the file after them. */
+const LOADING = /^(?:-r|--require|--import|--(?:experimental-)?loader|--preload|--init-file|--rcfile)=/;
+
+/** Whether a file decides what a program does. One without an ending does if it can be executed. */
+async function isCode(file: string): Promise<boolean> {
+  const ending = extname(file);
+  if (ending !== "") return CODE.test(ending) || SCRIPT.test(ending);
+  const found = await stat(file).catch(() => undefined);
+  return found !== undefined && (found.mode & 0o111) !== 0;
 }
 
 /** Finds the local files that a config or a module names: modules by path or package, and data files in it. */

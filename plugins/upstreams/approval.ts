@@ -2,7 +2,8 @@ import { type Gateway, GatewayError, type JsonObject } from "../../core/mod.ts";
 import type { ApprovalKind, PendingApproval } from "../../core/services/approvals.ts";
 import type { Held, ServerStatus } from "../../core/services/servers.ts";
 import { type ServerConfig, toServerKey } from "../../core/services/sources.ts";
-import { hashServer } from "../lib/hash.ts";
+import { isFromProjectFile, refuseLoaderVariables } from "../lib/server-entry/loader-variables.ts";
+import { toTerminalLine } from "../lib/terminal/output.ts";
 import { quoteForShell } from "../lib/terminal/shell.ts";
 
 /** The kind of approval that a server of a project file needs. */
@@ -16,6 +17,13 @@ export async function holdBack(gateway: Gateway, config: ServerConfig): Promise<
   const where = config.origin.file ?? config.origin.source;
   if (config.disabled) return { status: "disconnected", reason: `It is switched off in ${where}.` };
   if (config.origin.scope !== "project") return undefined;
+  const { connection } = config;
+  const refused =
+    connection.type === "stdio" && isFromProjectFile(config)
+      ? refuseLoaderVariables(connection.env, `Its definition in ${where}`)
+      : undefined;
+  // Not one to approve: a value that looks harmless can load any file.
+  if (refused !== undefined) return { status: "error", reason: toTerminalLine(refused) };
   const why = await findRefusalReason(gateway, config);
   if (why === undefined) return undefined;
   return {
@@ -26,13 +34,14 @@ export async function holdBack(gateway: Gateway, config: ServerConfig): Promise<
 
 async function findRefusalReason(gateway: Gateway, config: ServerConfig): Promise<string | undefined> {
   const { approvals } = gateway.services;
-  const [name, hash] = [toServerKey(config), hashServer(config)];
+  const name = toServerKey(config);
   try {
+    const hash = await (await loadDefinitions()).hashDefinition(config);
     const status = await approvals?.status(KIND, name, hash);
     if (status === "approved") return undefined;
-    await approvals?.request(KIND, name, hash, toSummary(config));
+    await approvals?.request(KIND, name, hash, await toSummary(config));
     return status === "changed"
-      ? "its definition has changed since it was approved"
+      ? "its definition, or a local file that it names, has changed since it was approved"
       : "it has not been approved yet";
   } catch (thrown) {
     // Servers that need no approval are not affected.
@@ -49,8 +58,9 @@ export function createServerApprovals({ services }: Gateway): ApprovalKind {
       const items: PendingApproval[] = [];
       for (const { name, status: state, config, reason } of services.servers?.statuses() ?? []) {
         if (state !== "needs-approval") continue;
-        const { summarizeDefinition } = await import("../lib/terminal/definition.ts");
-        const hash = hashServer(config);
+        const { findDefinitionFiles, hashDefinition, summarizeDefinition } = await loadDefinitions();
+        const hash = await hashDefinition(config);
+        const files = await findDefinitionFiles(config);
         const status = await services.approvals?.status(KIND, toServerKey(config), hash).catch(() => {});
         // Approved, and about to be connected.
         if (status === "approved") continue;
@@ -59,9 +69,12 @@ export function createServerApprovals({ services }: Gateway): ApprovalKind {
           id: name,
           status: status === "changed" ? "changed" : "pending",
           hash,
-          summary: toSummary(config),
+          summary: await toSummary(config),
           reason,
-          details: summarizeDefinition(config) as unknown as JsonObject,
+          details: {
+            ...summarizeDefinition(config),
+            ...(files.length > 0 && { files: [...files] }),
+          } as JsonObject,
         });
       }
       return items;
@@ -99,13 +112,18 @@ export function createServerApprovals({ services }: Gateway): ApprovalKind {
   }
 }
 
-/** Leaves out what may be secret: arguments, the values of variables, and the user, query and fragment of a URL. */
-function toSummary({ connection }: ServerConfig): string {
-  if (connection.type !== "stdio") {
-    return `A server at ${connection.url.replace(/^(\w+:\/\/)[^/]*@/, "$1").replace(/[?#].*$/s, "")}`;
-  }
-  const variables = Object.keys(connection.env);
-  return `The command ${connection.command} with ${connection.args.length} arguments${
-    variables.length > 0 ? ` and the variables ${variables.join(", ")}` : ""
-  }`;
+/** Loaded for servers of project files only: most starts have none. */
+async function loadDefinitions() {
+  const [files, definition] = await Promise.all([
+    import("../lib/definition-files.ts"),
+    import("../lib/terminal/definition.ts"),
+  ]);
+  return { ...files, ...definition };
+}
+
+/** All that decides, in one line: nothing is left out but what may be secret. */
+async function toSummary(config: ServerConfig): Promise<string> {
+  const { describeDefinition, summarizeDefinition } = await loadDefinitions();
+  const [, ...lines] = describeDefinition(summarizeDefinition(config)).split("\n");
+  return lines.map((line) => line.trim()).join("; ");
 }

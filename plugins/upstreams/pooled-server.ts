@@ -1,4 +1,4 @@
-import { GatewayError } from "../../core/mod.ts";
+import { GatewayError, type MaybePromise } from "../../core/mod.ts";
 import {
   CONNECT_FAILED,
   type Held,
@@ -41,6 +41,8 @@ interface PooledServerOptions extends ListingOptions {
   readonly idleMs: number;
   readonly concurrency: number;
   readonly maxSilentTimeouts: number;
+  /** Gives the reason not to connect to a server of a project. */
+  readonly check?: (config: ServerConfig) => MaybePromise<Held | undefined>;
   /** Opens a connection to the server. */
   readonly connect: (config: ServerConfig, options: PooledAttempt) => Promise<Upstream>;
   /** Runs work that may start a process once fewer than the allowed number run. */
@@ -110,6 +112,8 @@ export function createPooledServer(
     concurrency: options.concurrency,
     maxSilentTimeouts: options.maxSilentTimeouts,
     connect: async (events, signal) => {
+      // A local file that an approved definition names may have changed since the start.
+      if (config.origin.scope === "project") held ??= await options.check?.(config);
       if (held) throw heldError(name, held);
       const attempt = { events, prior, signal, isVisit: isVisiting };
       const upstream = await options.connect(limitStart(config, limit), attempt);

@@ -4,7 +4,7 @@ import { type Command, configArgs, defineCommand } from "../../../core/services/
 import type { CapabilityManifest, TypeEmitter } from "../../../core/services/emitter.ts";
 import { toServerKey } from "../../../core/services/sources.ts";
 import { checkDriverFields } from "../../lib/driver-choice.ts";
-import { hashServer } from "../../lib/hash.ts";
+import { hashDefinition } from "../../lib/definition-files.ts";
 import {
   askServers,
   checkServer,
@@ -125,7 +125,7 @@ async function findApprovedFolder({ services }: Gateway, server: string): Promis
     return (await approvals.status(CAPABILITIES, server, hash)) === "approved" ? approved.folder : undefined;
   }
   if (config.origin.scope !== "project") return undefined;
-  const status = await approvals.status("server", toServerKey(config), hashServer(config));
+  const status = await approvals.status("server", toServerKey(config), await hashDefinition(config));
   return status === "approved" ? approvedFolder(resolve(PENDING_FOLDER)) : undefined;
 }
 

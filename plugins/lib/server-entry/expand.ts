@@ -5,6 +5,7 @@ import { GatewayError } from "../../../core/mod.ts";
 import { MISSING_VARIABLE } from "../../../core/services/servers.ts";
 import type { Connection, Machine, ServerConfig, StdioConnection } from "../../../core/services/sources.ts";
 import { isWebUrl } from "./connection.ts";
+import { isFromProjectFile, refuseLoaderVariables } from "./loader-variables.ts";
 import { expandHome, getVariable, resolvePath } from "./machine.ts";
 
 /** Connection with its variables filled in as far as they are set. */
@@ -32,8 +33,18 @@ export async function expandConnection(config: ServerConfig, machine: Machine): 
     return connection;
   }
   const { envFile, ...rest } = connection;
-  if (envFile === undefined) return rest;
-  return { ...rest, env: { ...(await readEnvFile(config.name, envFile)), ...rest.env } };
+  const fromFile = envFile === undefined ? {} : await readEnvFile(config.name, envFile);
+  if (isFromProjectFile(config)) {
+    const written = config.connection.type === "stdio" ? config.connection.env : {};
+    const refused =
+      refuseLoaderVariables(written, `Its definition in ${config.origin.file}`) ??
+      refuseLoaderVariables(fromFile, `Its envFile ${envFile}`);
+    if (refused !== undefined)
+      throw new GatewayError("CONFIG_INVALID", `The server "${config.name}" is not started. ${refused}`, {
+        data: { server: config.name },
+      });
+  }
+  return { ...rest, env: { ...fromFile, ...rest.env } };
 }
 
 /** Fills in the variables of a connection without reading a file. Missing variables are no error. */

@@ -1,6 +1,7 @@
 import type { ServerConfig } from "../../../core/services/sources.ts";
-import { redactCommand, redactUrl } from "../redact.ts";
+import { redactCommand, redactSecrets, redactUrl } from "../redact.ts";
 import { fillConnection } from "../server-entry/expand.ts";
+import { isLoaderVariable } from "../server-entry/loader-variables.ts";
 import { thisMachine } from "../server-entry/machine.ts";
 import { formatCount, toTerminalLine } from "./output.ts";
 
@@ -13,10 +14,14 @@ export interface DefinitionSummary {
   readonly envFile?: string;
   /** Variables that the definition sets for the server. */
   readonly variables: readonly string[];
+  /** Variables that decide what code is loaded, with their values. */
+  readonly loaders?: readonly string[];
   readonly headers: readonly string[];
   /** Variables of the user that the server can read. */
   readonly reads: readonly string[];
   readonly file?: string;
+  /** Local files that are approved with it. */
+  readonly files?: readonly string[];
 }
 
 /** Summarizes what a server would run or connect to, for its approval. */
@@ -30,12 +35,16 @@ export function summarizeDefinition(config: ServerConfig): DefinitionSummary {
     const headers = listNames(connection.headers);
     return { name, url: toTerminalLine(redactUrl(connection.url)), variables: [], headers, ...shared };
   }
+  const loaders = Object.entries(connection.env).filter(([variable]) => isLoaderVariable(variable));
   return {
     name,
     command: toTerminalLine(redactCommand(connection.command, connection.args)),
     ...(connection.cwd !== undefined && { cwd: toTerminalLine(connection.cwd) }),
     ...(connection.envFile !== undefined && { envFile: toTerminalLine(connection.envFile) }),
     variables: listNames(connection.env),
+    ...(loaders.length > 0 && {
+      loaders: loaders.map(([variable, value]) => toTerminalLine(`${variable}=${redactSecrets(value)}`)),
+    }),
     headers: [],
     ...shared,
   };
@@ -43,15 +52,28 @@ export function summarizeDefinition(config: ServerConfig): DefinitionSummary {
 
 /** Formats a definition as lines for a terminal. */
 export function describeDefinition(definition: DefinitionSummary): string {
-  const { name, command, url, cwd, envFile, variables, headers, reads } = definition;
+  const {
+    name,
+    command,
+    url,
+    cwd,
+    envFile,
+    variables,
+    headers,
+    reads,
+    loaders = [],
+    files = [],
+  } = definition;
   const rows: readonly (readonly [what: string, value: string | undefined])[] = [
     ["Runs", command],
     ["In the folder", cwd],
     ["Connects to", url],
     ["Sends the headers", headers.join(", ")],
     ["Sets the variables", variables.join(", ")],
+    ["Loads code by", loaders.join(", ")],
     ["Sets the variables of the file", envFile],
     ["Reads your variables", reads.join(", ")],
+    ["Local files, approved with it", files.map(toTerminalLine).join(", ")],
   ];
   const shown = rows.filter(([, value]) => value).map(([what, value]) => `  ${what}: ${value}`);
   return [name, ...shown].join("\n");

@@ -212,9 +212,20 @@ describe("a user who can be asked", () => {
     const asked: string[] = [];
     const tools = [{ name: "delete_account", inputSchema: { type: "object" } }];
     const { gateway } = await openBank({ tools, plugins: [person(yes, asked)] });
-    await gateway.run({ ...remove, args: { text: `a\u202eb\u200b${"x".repeat(600)}` } });
+    await gateway.run({ ...remove, args: { text: "a\u202eb\u200b" } });
+    expect(asked[0]).toContain('{"text":"a\\u202eb\\u200b"}');
     expect(asked[0]).not.toMatch(/[\p{Cc}\p{Cf}]/u);
-    expect(asked[0]).toContain("characters)");
+  });
+
+  test("fault 104: sees both ends of long arguments, and their size", async () => {
+    const asked: string[] = [];
+    const tools = [{ name: "delete_account", inputSchema: { type: "object" } }];
+    const { gateway } = await openBank({ tools, plugins: [person(yes, asked)] });
+    await gateway.run({ ...remove, args: { to: "me", text: "x".repeat(100_000), zz: "bcc: evil" } });
+    expect(asked[0]).toContain('{"to":"me","text":"xxx');
+    expect(asked[0]).toContain('xxx","zz":"bcc: evil"}');
+    expect(asked[0]).toMatch(/ … \(\d+ of 100038 characters left out\) … /);
+    expect((asked[0] ?? "").length).toBeLessThan(2_500);
   });
 
   test("agreed to the tool as it was: one that has changed meanwhile is not called", async () => {

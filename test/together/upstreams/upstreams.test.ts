@@ -15,7 +15,7 @@ import { toServerKey } from "../../../core/services/sources.ts";
 import { approvals } from "../../../plugins/approvals/mod.ts";
 import { audit, memorySink } from "../../../plugins/audit/mod.ts";
 import { type CacheOptions, cache } from "../../../plugins/cache/mod.ts";
-import { hashServer } from "../../../plugins/lib/hash.ts";
+import { hashDefinition } from "../../../plugins/lib/definition-files.ts";
 import { mcp } from "../../../plugins/mcp/mod.ts";
 import { type SourcesOptions, sources } from "../../../plugins/sources/mod.ts";
 import { memoryStore, type StateOptions, state } from "../../../plugins/state/mod.ts";
@@ -527,10 +527,10 @@ describe("a server from a project file", () => {
     return opened;
   }
 
-  function approval({ gateway }: Opened): [kind: string, name: string, hash: string] {
+  async function approval({ gateway }: Opened): Promise<[kind: string, name: string, hash: string]> {
     const config = gateway.services.servers?.status("tool")?.config;
     if (!config) throw new Error("The server is not there.");
-    return ["server", toServerKey(config), hashServer(config)];
+    return ["server", toServerKey(config), await hashDefinition(config)];
   }
 
   test("is started once a user has approved that very definition, and until it is revoked", async () => {
@@ -545,7 +545,7 @@ describe("a server from a project file", () => {
     expect(names(waiting)).toEqual([]);
     expect(getError(await waiting.run("tool:echo")).code).toBe("NEEDS_APPROVAL");
     expect(await countStarts("tool")).toBe(0);
-    await waiting.gateway.services.approvals?.approve(...approval(waiting));
+    await waiting.gateway.services.approvals?.approve(...(await approval(waiting)));
     await waiting.gateway.close();
 
     const approved = await settled(options);
@@ -553,17 +553,17 @@ describe("a server from a project file", () => {
     expect(readText(await approved.run("tool:echo", { text: "yes" }))).toBe("yes");
     await approved.gateway.close();
 
-    await writeFile(file, mcpServers({ tool: { ...entry, env: { LD_PRELOAD: "evil.so" } } }));
+    await writeFile(file, mcpServers({ tool: { ...entry, env: { MODE: "evil" } } }));
     const changed = await settled(options);
     expect(changed.status("tool").status).toBe("needs-approval");
-    expect(changed.status("tool").reason).toContain("its definition has changed since it was approved");
+    expect(changed.status("tool").reason).toContain("has changed since it was approved");
     expect(names(changed)).toEqual([]);
     await changed.gateway.close();
 
     await writeFile(file, mcpServers({ tool: entry }));
     const restored = await settled(options);
     expect(names(restored)).toHaveLength(14);
-    const [kind, name] = approval(restored);
+    const [kind, name] = await approval(restored);
     expect(await restored.gateway.services.approvals?.revoke(kind, name)).toBe(true);
     await restored.gateway.close();
 
@@ -587,13 +587,13 @@ describe("a server from a project file", () => {
         name: `tool in ${file}`,
         status: "pending",
         requested: {
-          summary: "The command canary-free with 3 arguments and the variables API_KEY, REGION",
+          summary: "Runs: canary-free --token … postgres://host; Sets the variables: API_KEY, REGION",
         },
       },
     ]);
     await writeFile(file, mcpServers({ tool: { url: "https://user:pass@a.example/mcp?key=pass#pass" } }));
     const [remote] = (await (await openUpstreams(options)).gateway.services.approvals?.list()) ?? [];
-    expect(remote?.requested?.summary).toBe("A server at https://a.example/mcp");
+    expect(remote?.requested?.summary).toBe("Connects to: https://a.example/mcp?…");
   });
 
   test("stays where it is while approvals cannot be read, and the others work", async () => {

@@ -44,6 +44,7 @@ describe("the summary before an approval", () => {
   Sets the variables: GITHUB_TOKEN, OTHER
   Sets the variables of the file: .env
   Reads your variables: HOME, SECOND
+  Local files, approved with it: ${join(project, ".env")}
   ${waits("docs")}
 
 remote
@@ -68,6 +69,7 @@ remote
         variables: ["GITHUB_TOKEN", "OTHER"],
         headers: [],
         reads: ["HOME", "SECOND"],
+        files: [join(project, ".env")],
         file: join(project, ".mcp.json"),
         reason: expect.stringContaining("it has not been approved yet"),
       },

@@ -26,7 +26,7 @@ describe("a server that a project defines", () => {
     expect(await runMain(["tools", "docs"])).toMatchObject({ code: 3, stdout: "" });
     expect(await runMain(["refresh", "docs"])).toMatchObject({ code: 4, stdout: "" });
     expect((await runMain(["approve"])).stdout).toBe(
-      `docs\n  Runs: node ${join(home, "marking.mjs")}\n  ${waits}\n`,
+      `docs\n  Runs: node ${join(home, "marking.mjs")}\n  Local files, approved with it: ${join(home, "marking.mjs")}\n  ${waits}\n`,
     );
     // Until here, nothing of the project has run.
     expect(await readFile(marks, "utf8")).toBe("");
@@ -43,7 +43,9 @@ describe("a server that a project defines", () => {
     const other = { ...definition, env: { MORE: "x" } };
     await write(project, { ".mcp.json": { mcpServers: { docs: other } } });
     const changed = await runMain(["list"]);
-    expect(changed.stdout).toContain("its definition has changed since it was approved");
+    expect(changed.stdout).toContain(
+      "its definition, or a local file that it names, has changed since it was approved",
+    );
     expect((await runMain(["search", "echo"])).code).toBe(2);
     expect((await execute()).code).toBe(4);
     expect((await runMain(["approve", "docs"])).code).toBe(0);
