@@ -403,6 +403,8 @@ export interface BuiltinOptions {
       }[] | undefined;
       /** Server of all requests, in place of the one of the document. */
       readonly server?: string | undefined;
+      /** Origins that requests and credentials may be sent to, such as `https://api.example.com`. By default those that the document named when it was first used. */
+      readonly origins?: readonly string[] | undefined;
       /** Values of the variables in the URL of the server. */
       readonly serverVariables?: { readonly [name: string]: string } | undefined;
       /** Headers of every request; `${NAME}` stands for an environment variable. */

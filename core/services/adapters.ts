@@ -23,6 +23,8 @@ export interface Operation {
   /** Whether the operator's config says that the API takes that key. A document that claims it is not enough. */
   readonly canResend?: boolean | undefined;
   readonly deprecated: boolean;
+  /** Hash of where and how a call is sent: method, path, server and security. Part of the pinned definition. */
+  readonly contract?: string | undefined;
 }
 
 /** A failure that a document describes. */

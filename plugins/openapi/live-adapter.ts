@@ -4,6 +4,7 @@ import { type Call, GatewayError, type ToolResult } from "../../core/mod.ts";
 import type { Adapter, AuthType, Overlay } from "../../core/services/adapters.ts";
 import { requestMeta } from "../../core/services/policy.ts";
 import { MISSING_VARIABLE } from "../../core/services/servers.ts";
+import type { StateStore } from "../../core/services/state.ts";
 import type { TraceContext } from "../../core/services/telemetry.ts";
 import { createHttp, type HttpOptions } from "../lib/http/client.ts";
 import { stripUrl } from "../lib/http/errors.ts";
@@ -18,8 +19,10 @@ import { DOCUMENT_BROKEN, type OpenApiDocument } from "./document.ts";
 import { type FetchDocument, isUrl, loadDocument } from "./load.ts";
 import { type BuiltOperation, buildOperations } from "./operations.ts";
 import type { AdapterSettings } from "./options.ts";
+import { createOrigins } from "./origins.ts";
 import { type PreparedRequest, prepareRequest } from "./request.ts";
 import { commonAuth } from "./security.ts";
+import { fillServer } from "./servers.ts";
 import { createTokens } from "./token.ts";
 
 /** One API that is in use. */
@@ -48,6 +51,8 @@ interface LiveAdapterOptions extends Pick<HttpOptions, "lookup" | "ca"> {
   /** Facts about APIs by id: those of its own id, else of the API that its document is about. */
   readonly known?: Readonly<Record<string, Overlay>> | undefined;
   readonly configFile?: string | undefined;
+  /** Remembers the origins of a document that is fetched. */
+  readonly store?: StateStore | undefined;
 }
 
 const DOCUMENT_TIMEOUT_MS = 30_000;
@@ -57,7 +62,7 @@ const CONNECTIONS = 16;
 
 /** Creates an adapter that has not read its document yet. */
 export function createLiveAdapter(given: LiveAdapterOptions): LiveAdapter {
-  const { id, options, known = {}, configFile, lookup, ca } = given;
+  const { id, options, known = {}, configFile, store, lookup, ca } = given;
   const { server, serverVariables = {}, headers = {}, timeoutMs, maxBytes } = options;
   const own = Object.hasOwn(known, id) ? known[id] : undefined;
   const overlays = [options.overlay, own];
@@ -76,6 +81,16 @@ export function createLiveAdapter(given: LiveAdapterOptions): LiveAdapter {
   const place = isRemote
     ? options.document
     : resolve(configFile === undefined ? process.cwd() : dirname(configFile), options.document);
+  const origins = createOrigins({
+    id,
+    document: place,
+    configured: [
+      ...(options.origins ?? []),
+      ...(server === undefined ? [] : [server]),
+      ...credentials.flatMap(({ tokenUrl }) => tokenUrl ?? []),
+    ],
+    store: isRemote ? store : undefined,
+  });
   let info = describe({ authType: "none", tools: [] });
 
   return {
@@ -90,6 +105,7 @@ export function createLiveAdapter(given: LiveAdapterOptions): LiveAdapter {
           { auth: findAuth(), idempotencyHeader: findKeyHeader() },
           onFault,
         );
+        await origins.learn(built.flatMap(({ plan }) => listUrls(plan)));
         const authType = commonAuth(built.map(({ operation }) => operation.auth));
         info = describe({ document, authType, tools: built.map(({ definition }) => definition.name) });
         return built;
@@ -140,12 +156,30 @@ export function createLiveAdapter(given: LiveAdapterOptions): LiveAdapter {
     return overlays.map((one) => one?.idempotencyHeader).find((name) => name !== undefined);
   }
 
+  /** The URLs that a call would use: that of its server, and those that issue tokens. */
+  function listUrls(plan: Plan): string[] {
+    const tokenUrls = (plan.security ?? []).flat().flatMap(({ tokenUrl }) => tokenUrl ?? []);
+    try {
+      return [server ?? fillServer(plan, serverVariables, id), ...tokenUrls];
+    } catch {
+      // A call fails for the same reason.
+      return tokenUrls;
+    }
+  }
+
   async function prepare(plan: Plan, call: Call, isPreview: boolean): Promise<PreparedRequest> {
+    // Before a token is asked for.
+    if (!isPreview) origins.check(toUrl({ url: server ?? fillServer(plan, serverVariables, id) }).href);
     const proofs = await collectProofs(plan.security, {
       adapter: id,
       credentials,
       env: process.env,
-      fetchToken: isPreview ? undefined : tokens.get,
+      fetchToken: isPreview
+        ? undefined
+        : (request) => {
+            origins.check(request.tokenUrl);
+            return tokens.get(request);
+          },
     });
     const key = call.meta[requestMeta.idempotencyKey];
     return prepareRequest(plan, call.args, {
@@ -177,7 +211,7 @@ export function createLiveAdapter(given: LiveAdapterOptions): LiveAdapter {
     );
   }
 
-  function toUrl({ url }: PreparedRequest): URL {
+  function toUrl({ url }: Pick<PreparedRequest, "url">): URL {
     const parsed = URL.canParse(url) ? new URL(url) : undefined;
     if (parsed?.protocol === "https:" || parsed?.protocol === "http:") return parsed;
     throw new GatewayError(

@@ -31,7 +31,7 @@ interface Known extends BuiltOperation {
  */
 export const openapi = definePlugin({
   name: "openapi",
-  uses: ["telemetry?"],
+  uses: ["state?", "telemetry?"],
   provides: ["adapters"],
   order: "post",
   keys: ["adapters"],
@@ -40,8 +40,8 @@ export const openapi = definePlugin({
   setup(gateway, { adapters, overlays }) {
     const live = new Map(
       Object.entries(adapters).map(([id, options]) => {
-        const { configFile } = gateway;
-        return [id, createLiveAdapter({ id, options, known: overlays, configFile })];
+        const { configFile, services } = gateway;
+        return [id, createLiveAdapter({ id, options, known: overlays, configFile, store: services.state })];
       }),
     );
     // Keyed by the schema object that the catalog keeps: unlike a name, it cannot belong to a tool of another server.

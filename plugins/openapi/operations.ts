@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject, type ToolAnnotations, type ToolDefinition } from "../../core/mod.ts";
 import type { AuthType, Operation, OperationError } from "../../core/services/adapters.ts";
+import { canonicalJson, sha256Hex } from "../lib/hash.ts";
 import { buildArguments, type Plan } from "./arguments.ts";
 import { parseBody } from "./body.ts";
 import {
@@ -76,6 +77,7 @@ function build(
   const idempotencyHeader =
     findKeyHeader(parameters) ?? (READING.has(method) ? undefined : options.idempotencyHeader);
   const body = parseBody(document, found, raw);
+  const server = findServer(document, found);
   const { inputSchema, examples, ...planned } = buildArguments(parameters, body, schemas, idempotencyHeader);
   const tags = Array.isArray(operation["tags"])
     ? operation["tags"].filter((tag) => typeof tag === "string")
@@ -101,12 +103,13 @@ function build(
       idempotencyHeader,
       canResend: idempotencyHeader !== undefined && options.idempotencyHeader !== undefined,
       deprecated: isDeprecated,
+      contract: sha256Hex(canonicalJson({ method, path, ...server, security: security ?? null })),
     },
     plan: {
       method,
       path,
       ...planned,
-      ...findServer(document, found),
+      ...server,
       security,
       idempotencyHeader,
       accept: toAccept(document, operation),

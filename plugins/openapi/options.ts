@@ -40,6 +40,9 @@ const adapter = v.strictObject({
     v.pipe(v.string(), v.regex(/^https?:\/\//i, "an address that begins with http")),
     "Server of all requests, in place of the one of the document.",
   ),
+  origins: optionalStrings(
+    "Origins that requests and credentials may be sent to, such as `https://api.example.com`. By default those that the document named when it was first used.",
+  ),
   serverVariables: optionalRecord("Values of the variables in the URL of the server."),
   // biome-ignore lint/suspicious/noTemplateCurlyInString: this is what users write.
   headers: optionalRecord("Headers of every request; `${NAME}` stands for an environment variable."),

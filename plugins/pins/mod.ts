@@ -23,7 +23,7 @@ export type PinsOptions = v.InferInput<typeof options>;
  */
 export const pins = definePlugin({
   name: "pins",
-  uses: ["state", "approvals", "servers?"],
+  uses: ["state", "approvals", "adapters?", "servers?"],
   keys: ["pins"],
   options,
   async setup(gateway, { firstUse = gateway.plugins.includes("guard") ? "trust" : "off" }) {

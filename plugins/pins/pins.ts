@@ -1,7 +1,7 @@
 import { type Gateway, GatewayError, type JsonObject, type Tool } from "../../core/mod.ts";
 import type { ApprovalKind, Approvals, HeldTool, ToolGate } from "../../core/services/approvals.ts";
 import { readState, type StateStore, updateState } from "../../core/services/state.ts";
-import { createToolHasher } from "../lib/hash.ts";
+import { createToolHasher, sha256Hex } from "../lib/hash.ts";
 import { quoteForShell } from "../lib/terminal/shell.ts";
 import { SCAN_VERSION, scan } from "./scan.ts";
 
@@ -52,7 +52,12 @@ const LOST: JsonObject = { lost: true };
 
 /** Keeps pins in a store: one value for each server, because an API may have a thousand tools. */
 export function createPins({ gateway, store, approvals, firstUse }: PinsParts): Pins {
-  const hashTool = createToolHasher();
+  const hashDefinition = createToolHasher();
+  /** Of an operation of a REST API also where it is sent, and with which credentials. */
+  const hashTool = (tool: Tool): string => {
+    const { contract } = gateway.services.adapters?.findOperation(tool) ?? {};
+    return contract === undefined ? hashDefinition(tool) : sha256Hex(`${hashDefinition(tool)} ${contract}`);
+  };
   const loading = new Map<string, Promise<ServerPins>>();
   const loaded = new Map<string, ServerPins>();
   /** Strings in which the scan found nothing, shared by the tools that enter together. */
@@ -99,7 +104,8 @@ export function createPins({ gateway, store, approvals, firstUse }: PinsParts): 
     const before = server.pins.get(tool.name) ?? (server.isLost ? { hash: "", scan: 0 } : undefined);
     if (matches(before, tool)) return undefined;
     const flaw = scan(tool, harmless);
-    const isChanged = before !== undefined && before.hash !== hash;
+    // Pins of operations held no contract before; the next one does.
+    const isChanged = before !== undefined && before.hash !== hash && before.hash !== hashDefinition(tool);
     const isTrusted = !isChanged && flaw === undefined && (before !== undefined || firstUse === "trust");
     const name = toApprovalName(gateway, tool.id);
     if (isTrusted || (await approvals.status(KIND, name, hash)) === "approved") {

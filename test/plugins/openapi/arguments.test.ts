@@ -46,6 +46,7 @@ test("an operation says its method, path, category, errors, examples, and where 
     idempotencyHeader: "Idempotency-Key",
     canResend: false,
     deprecated: false,
+    contract: expect.stringMatching(/^[0-9a-f]{64}$/),
   });
   expect(builtOne(shop, "health").operation.auth).toBe("none");
   expect(builtOne(shop, "get-order").operation.examples).toEqual([{ id: "a1" }]);
