@@ -48,7 +48,10 @@ export interface CallRequest {
   readonly notes?: CallNotes | undefined;
   /** Answers of a client that repeats a request after it was asked for input. */
   readonly input?: CallInput | undefined;
-  /** The call this one is made for. It provides actor, cancellation, progress and meta unless they are given. */
+  /**
+   * The call this one is made for. It provides actor, cancellation, progress and trace context unless they are given. The
+   * rest of its meta was meant for it alone: with it, a confirmation or an idempotency key would count for any inner call.
+   */
   readonly parent?: Call;
 }
 
@@ -80,6 +83,21 @@ export type SettledCall =
 /** The actor of a call that names none. */
 export const localUser: Actor = Object.freeze({ id: "local", scopes: Object.freeze([]) });
 const noMeta: Readonly<JsonObject> = Object.freeze({});
+/** The fields of the trace context, as W3C defines them. */
+const TRACE_FIELDS = ["traceparent", "tracestate", "baggage"];
+
+function keepTrace(meta: Readonly<JsonObject>): Readonly<JsonObject> {
+  const fields = TRACE_FIELDS.filter((name) => Object.hasOwn(meta, name));
+  return fields.length === 0 ? noMeta : Object.fromEntries(fields.map((name) => [name, meta[name]]));
+}
+
+/**
+ * Gives the meta that a meta-tool hands to the one call that its arguments name: key, confirmation and timeout. None if
+ * it is itself an inner call, since its caller named no further one.
+ */
+export function handMeta(call: Pick<Call, "meta" | "parent">): { readonly meta?: Readonly<JsonObject> } {
+  return call.parent ? {} : { meta: call.meta };
+}
 const noArgs: JsonObject = Object.freeze({});
 
 /** Starts a call. `onCancelled` runs after the listeners of its cancellation. For the pipeline. */
@@ -136,7 +154,7 @@ export class Call extends Cancellation {
     this.toolId = request.tool;
     this.parent = parent;
     this.actor = request.actor ?? parent?.actor ?? localUser;
-    this.meta = request.meta ?? parent?.meta ?? noMeta;
+    this.meta = request.meta ?? (parent ? keepTrace(parent.meta) : noMeta);
     // A copy: two calls with the same notes must not share them.
     this.notes = { ...request.notes };
     this.input = request.input ?? parent?.input;

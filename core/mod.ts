@@ -9,6 +9,7 @@ export {
   type CallInput,
   type CallNotes,
   type CallRequest,
+  handMeta,
   localUser,
   type Progress,
   type SettledCall,

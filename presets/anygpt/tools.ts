@@ -1,6 +1,7 @@
 import {
   createDisabledError,
   type Gateway,
+  handMeta,
   isJsonObject,
   type MetaTool,
   type Tool,
@@ -178,7 +179,7 @@ const executeTool: MetaTool = {
   async run({ server, tool, arguments: args }, { gateway, call }) {
     const target = { server: String(server), tool: String(tool), args };
     const { envelope, structured } = getAnswersSettings(gateway);
-    const answered = await runTarget(gateway, target, { parent: call });
+    const answered = await runTarget(gateway, target, { parent: call, ...handMeta(call) });
     const result = envelope
       ? (await import("./envelope.ts")).wrapAnswer(answered, target.server, target.tool, { structured })
       : answered;

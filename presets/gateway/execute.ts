@@ -2,6 +2,7 @@ import {
   type CallRequest,
   type Gateway,
   GatewayError,
+  handMeta,
   isJsonObject,
   type JsonObject,
   type MetaTool,
@@ -90,7 +91,7 @@ export async function runOperation(
     return { envelope: toErrorEnvelope(body), error };
   }
   const outer = request.parent;
-  const meta = { ...(request.meta ?? outer?.meta), ...toRequestMeta(options) };
+  const meta = { ...(request.meta ?? (outer && handMeta(outer).meta)), ...toRequestMeta(options) };
   const limit = startTimeLimit(options["timeout"], request.signal ?? outer?.signal, id);
   try {
     const call = await gateway.run({

@@ -43,10 +43,11 @@ describe("a new call", () => {
     expect(() => Object.assign(actor, { id: "root" })).toThrow(TypeError);
   });
 
-  test("it takes actor, meta and progress from its parent where they are not given", () => {
+  test("it takes actor, trace context and progress from its parent where they are not given", () => {
     const heard: Progress[] = [];
     const actor: Actor = { id: "alice", scopes: ["read"] };
-    const meta = { trace: "1" };
+    const trace = { traceparent: "00-1", tracestate: "a=b" };
+    const meta = { ...trace, "toolpipe/confirmed": true, other: "1" };
     const parent = new Call({
       tool: "s:t",
       actor,
@@ -55,7 +56,7 @@ describe("a new call", () => {
     });
     const child = new Call({ tool: "s:u", parent });
     expect(child.actor).toBe(actor);
-    expect(child.meta).toBe(meta);
+    expect(child.meta).toEqual(trace);
     child.report({ progress: 1 });
     expect(heard).toEqual([{ progress: 1 }]);
   });

@@ -118,7 +118,7 @@ describe("the limits of hooks", () => {
     });
     const jiti = join(createRequire(import.meta.url).resolve("jiti/package.json"), "../lib/jiti-cli.mjs");
     const bin = fileURLToPath(new URL("../../plugins/cli/toolpipe.ts", import.meta.url));
-    const args = ["execute", "demo", "add", "--args", '{"a":1,"b":2}'];
+    const args = ["execute", "demo", "add", "--args", '{"a":1,"b":2}', "--config", "toolpipe.config.json"];
     const child = spawn(
       process.execPath,
       "Deno" in globalThis ? ["run", "-A", bin, ...args] : [jiti, bin, ...args],
