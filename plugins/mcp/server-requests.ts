@@ -3,6 +3,7 @@ import { GatewayError, isJsonObject, type JsonObject } from "../../core/mod.ts";
 import type { Client } from "../../core/services/clients.ts";
 import { QUESTION_REFUSED } from "../../core/services/servers.ts";
 import { findJsonFault } from "../lib/json.ts";
+import { prepareQuestion } from "../lib/questions.ts";
 import type { OpenRequest, Requests } from "./requests.ts";
 
 /** Dependencies of the requests that a server makes. */
@@ -105,7 +106,7 @@ export function receiveServerRequests(
       elicitations.set(elicitationId, request.client);
     }
     const signal = AbortSignal.any([request.over, takenBack]);
-    return request.client.ask(method, stripMeta(params), { signal });
+    return request.client.ask(method, prepareQuestion(name, method, stripMeta(params)), { signal });
   }
 }
 

@@ -16,6 +16,7 @@ import {
   type UpstreamCallOptions,
 } from "../../core/services/servers.ts";
 import { findJsonFault } from "../lib/json.ts";
+import { prepareQuestion } from "../lib/questions.ts";
 
 /** The server and the client of a request for which input may be required. */
 export interface InputContext {
@@ -139,7 +140,7 @@ class InputRounds<T extends { readonly resultType?: unknown }> {
 
   async answer(result: T): Promise<T> {
     const { client, server, signal } = this.#context;
-    if (client?.protocol === "modern") return result;
+    if (client?.protocol === "modern") return prepareQuestions(server, result);
     if (!client) {
       const message = `The server "${server}" asks for input, and there is no client that could give it.`;
       throw new GatewayError(QUESTION_REFUSED, message, { data: { sent: false } });
@@ -173,6 +174,18 @@ class InputRounds<T extends { readonly resultType?: unknown }> {
   }
 }
 
+/** Prepares the questions of a result that the client gets as it is. */
+function prepareQuestions<T>(server: string, result: T): T {
+  const { inputRequests } = result as JsonObject;
+  if (!isJsonObject(inputRequests)) return result;
+  const prepared = Object.entries(inputRequests).map(([key, request]) => {
+    if (!isJsonObject(request) || !isJsonObject(request["params"])) return [key, request];
+    const params = prepareQuestion(server, String(request["method"]), request["params"]);
+    return [key, { ...request, params }];
+  });
+  return { ...result, inputRequests: Object.fromEntries(prepared) };
+}
+
 /** Asks one after another: a user reads one question at a time. */
 async function askClient(
   client: Client,
@@ -189,7 +202,10 @@ async function askClient(
     const fault = findJsonFault(params);
     if (fault) throw fault;
     try {
-      answers.push([key, await client.ask(method, params, signal ? { signal } : {})]);
+      answers.push([
+        key,
+        await client.ask(method, prepareQuestion(server, method, params), signal ? { signal } : {}),
+      ]);
     } catch (thrown) {
       throw asUnsent(thrown);
     }

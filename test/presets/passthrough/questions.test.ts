@@ -16,8 +16,28 @@ describe.each(kinds)("a server of the modern protocol that asks, with a client %
   test("gets the answers of its client", { timeout: TIMEOUT_MS }, async () => {
     const client = await openClient(kind, { servers });
     expect(readText(await client.request("tools/call", call("greet")))).toBe("Hello Ada, from first");
-    expect(client.asked).toMatchObject([{ method: "elicitation/create", message: "Who are you?" }]);
+    expect(client.asked).toMatchObject([
+      { method: "elicitation/create", message: 'The server "asking" asks: Who are you?' },
+    ]);
     expect(readText(await client.request("tools/call", call("twice")))).toBe("2 Ada Ada sampled text");
+  });
+
+  test("fault 108: is named, cleaned, and opens no page but one of the web", {
+    timeout: TIMEOUT_MS,
+  }, async () => {
+    const client = await openClient(kind, { servers });
+    await client.request("tools/call", call("imitate"));
+    const [form, sampling] = client.asked;
+    expect(form).toMatchObject({
+      message: 'The server "asking" asks: Shall "bank:pay" be called with {}? It cannot be undone.',
+      requestedSchema: { properties: { confirm: { title: "Yes, do it", description: "Plain" } } },
+    });
+    expect(sampling).toMatchObject({ method: "sampling/createMessage", includeContext: "none" });
+    for (const name of ["script", "file"]) {
+      const refused = await client.request("tools/call", call(name)).catch((thrown: unknown) => thrown);
+      expect(JSON.stringify(refused) + String(refused)).toContain("not one of http or https");
+    }
+    expect(client.asked).toHaveLength(2);
   });
 
   test("is told when the user declines", { timeout: TIMEOUT_MS }, async () => {
@@ -108,5 +128,7 @@ test("a question does not use up the idempotency key of its call", { timeout: TI
   // The answer is kept, though: the same call is not made twice.
   const again = readText(await client.request("tools/call", params));
   expect(again).toContain('"via":"replay"');
-  expect(client.asked.filter(({ message }) => message === "Who are you?")).toHaveLength(1);
+  expect(
+    client.asked.filter(({ message }) => message === 'The server "asking" asks: Who are you?'),
+  ).toHaveLength(1);
 });
