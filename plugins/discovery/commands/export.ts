@@ -3,8 +3,8 @@ import { type Gateway, GatewayError, type Tool } from "../../../core/mod.ts";
 import { type Command, configArgs, defineCommand } from "../../../core/services/command.ts";
 import type { CapabilityManifest, TypeEmitter } from "../../../core/services/emitter.ts";
 import { toServerKey } from "../../../core/services/sources.ts";
-import { checkDriverFields } from "../../lib/driver-choice.ts";
 import { hashDefinition } from "../../lib/definition-files.ts";
+import { checkDriverFields } from "../../lib/driver-choice.ts";
 import {
   askServers,
   checkServer,
