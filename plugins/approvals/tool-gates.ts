@@ -14,7 +14,7 @@ import {
   type ToolJudge,
 } from "../../core/services/approvals.ts";
 import { getPolicy } from "../../core/services/policy.ts";
-import { quoteForShell } from "../lib/terminal/shell.ts";
+import { quoteForShell } from "../lib/terminal/output.ts";
 
 /** Holds tools back that wait for approval. */
 interface ToolGates {

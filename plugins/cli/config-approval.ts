@@ -4,8 +4,7 @@ import { createInterface } from "node:readline/promises";
 import { findConfig, GatewayError } from "../../core/mod.ts";
 import { type ApprovalStore, createApprovalStore } from "../approvals/mod.ts";
 import { findNamedFiles, hashConfigFile } from "../lib/local-files.ts";
-import { toTerminalLine, toTerminalLines } from "../lib/terminal/output.ts";
-import { quoteForShell } from "../lib/terminal/shell.ts";
+import { quoteForShell, toTerminalLine, toTerminalLines } from "../lib/terminal/output.ts";
 import { fileStore, stateFolder } from "../state/mod.ts";
 import { findReadable, projectFiles, userFiles } from "./config-files.ts";
 

@@ -5,7 +5,6 @@ import { sleep } from "../lib/backoff.ts";
 import { usageError } from "../lib/terminal/output.ts";
 import { untilSignal } from "../lib/terminal/process.ts";
 import { type HttpServerOptions, serveHttp, serveStdio } from "../serve/mod.ts";
-import { describeRefused, findApprovedConfig } from "./config-approval.ts";
 import { findReadable, userFiles } from "./config-files.ts";
 import { loadServeConfig, PORT, parsePort, withPages } from "./context.ts";
 import { announceMode, type FollowedGateway, followConfig } from "./follow-config.ts";
@@ -61,7 +60,7 @@ export const command = defineCommand({
     };
     const config = await load(chosen.args, true);
     if (chosen.refused !== undefined) {
-      notice = `${describeRefused(chosen.refused)}. ${describeServed(config.configFile)}`;
+      notice = `${chosen.refused.why}. ${describeServed(config.configFile)}`;
       process.stderr.write(`toolpipe: ${notice}\n`);
     }
     const server = http === undefined ? await openStdio(config) : await openHttp(config, where);
@@ -76,10 +75,10 @@ export const command = defineCommand({
       }
       const { configFile } = server.gateway;
       const served =
-        configFile === refused
+        configFile === refused.file
           ? "The gateway serves the config as it was when it was approved."
           : describeServed(configFile);
-      notice = `${describeRefused(refused)}. ${served}`;
+      notice = `${refused.why}. ${served}`;
       throw new GatewayError("CONFIG_INVALID", notice);
     });
     // By convention, this signal makes a server read its config again.
@@ -141,8 +140,8 @@ function splitList(given: string): readonly string[] {
 
 interface Choice {
   readonly args: ConfigChoice;
-  /** Config of the folder that is not approved and not used. */
-  readonly refused?: string | undefined;
+  /** Explanation why the config of the folder is not used, where it is not approved. */
+  readonly refused?: { readonly file: string; readonly why: string } | undefined;
 }
 
 /**
@@ -151,10 +150,15 @@ interface Choice {
  */
 async function chooseConfig(given: ConfigChoice): Promise<Choice> {
   if (given.config !== undefined || process.stdin.isTTY) return { args: given };
-  const { file: approved, refused } = await findApprovedConfig(process.cwd());
+  // Loaded only here: most clients start toolpipe with a config that is named.
+  const { describeRefused, findApprovedConfig } = await import("./config-approval.ts");
+  const { file: approved, refused: file } = await findApprovedConfig(process.cwd());
   const { preset } = given;
   const config = approved ?? (await findReadable(userFiles()));
-  return { args: config === undefined ? { preset, look: false } : { preset, config }, refused };
+  return {
+    args: config === undefined ? { preset, look: false } : { preset, config },
+    ...(file !== undefined && { refused: { file, why: describeRefused(file) } }),
+  };
 }
 
 function describeServed(file: string | undefined): string {

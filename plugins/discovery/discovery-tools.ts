@@ -9,7 +9,7 @@ import {
 } from "../../core/mod.ts";
 import { isWebUrl } from "../lib/server-entry/connection.ts";
 import { normalizeEntry, normalizeServerName } from "../lib/server-entry/normalize.ts";
-import { quoteForShell } from "../lib/terminal/shell.ts";
+import { quoteForShell } from "../lib/terminal/output.ts";
 import { exportedTool } from "./manifest.ts";
 import { addApproved, requestServer } from "./register-server.ts";
 

@@ -11,7 +11,7 @@ import type { ServerConfig } from "../../core/services/sources.ts";
 import { isAllowed } from "../lib/http/address.ts";
 import { SSRF_BLOCKED } from "../lib/http/errors.ts";
 import { isFound } from "../lib/server-entry/spare-token.ts";
-import { quoteForShell } from "../lib/terminal/shell.ts";
+import { quoteForShell } from "../lib/terminal/output.ts";
 
 /** Opens a session with a server for one discovery. The caller closes it. */
 export type OpenServer = (config: ServerConfig, options: ServerOpenOptions) => Promise<ServerHandle>;

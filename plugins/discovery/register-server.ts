@@ -5,7 +5,7 @@ import { NEEDS_APPROVAL } from "../../core/services/servers.ts";
 import { type Connection, type ServerConfig, toServerKey } from "../../core/services/sources.ts";
 import { hashServer } from "../lib/hash.ts";
 import { normalizeEntry } from "../lib/server-entry/normalize.ts";
-import { quoteForShell } from "../lib/terminal/shell.ts";
+import { quoteForShell } from "../lib/terminal/output.ts";
 import {
   CAPABILITIES,
   capabilitiesHash,

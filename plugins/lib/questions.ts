@@ -26,6 +26,18 @@ export function prepareQuestion(server: string, method: string, params: JsonObje
   };
 }
 
+/** Prepares the questions of a result that the client gets as it is. */
+export function prepareQuestions<T>(server: string, result: T): T {
+  const { inputRequests } = result as JsonObject;
+  if (!isJsonObject(inputRequests)) return result;
+  const prepared = Object.entries(inputRequests).map(([key, request]) => {
+    if (!isJsonObject(request) || !isJsonObject(request["params"])) return [key, request];
+    const params = prepareQuestion(server, String(request["method"]), request["params"]);
+    return [key, { ...request, params }];
+  });
+  return { ...result, inputRequests: Object.fromEntries(prepared) };
+}
+
 function checkUrl(server: string, url: unknown): void {
   const parsed = typeof url === "string" && URL.canParse(url) ? new URL(url) : undefined;
   if (

@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import { GatewayError, isJsonObject, type ToolResult } from "../../core/mod.ts";
 import type { Connection } from "../../core/services/sources.ts";
 import { decodeComponent } from "./json.ts";
-import { quoteForShell } from "./terminal/shell.ts";
+import { quoteForShell } from "./terminal/output.ts";
 
 /** Replacement of a secret. No secret is short enough to be part of it. */
 const HIDDEN = "…";

@@ -2,7 +2,7 @@ import { type Gateway, GatewayError, type JsonObject, type Tool } from "../../co
 import type { ApprovalKind, Approvals, HeldTool, ToolGate } from "../../core/services/approvals.ts";
 import { readState, type StateStore, updateState } from "../../core/services/state.ts";
 import { createToolHasher, sha256Hex } from "../lib/hash.ts";
-import { quoteForShell } from "../lib/terminal/shell.ts";
+import { quoteForShell } from "../lib/terminal/output.ts";
 import { SCAN_VERSION, scan } from "./scan.ts";
 
 /** Pins the definition of each tool when it is first used, and holds back tools that have changed since. */

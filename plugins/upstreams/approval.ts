@@ -2,9 +2,8 @@ import { type Gateway, GatewayError, type JsonObject } from "../../core/mod.ts";
 import type { ApprovalKind, PendingApproval } from "../../core/services/approvals.ts";
 import type { Held, ServerStatus } from "../../core/services/servers.ts";
 import { type ServerConfig, toServerKey } from "../../core/services/sources.ts";
-import { isFromProjectFile, refuseLoaderVariables } from "../lib/server-entry/loader-variables.ts";
-import { toTerminalLine } from "../lib/terminal/output.ts";
-import { quoteForShell } from "../lib/terminal/shell.ts";
+import { isFromProjectFile, refuseLoaderVariables } from "../lib/server-entry/expand.ts";
+import { quoteForShell, toTerminalLine } from "../lib/terminal/output.ts";
 
 /** The kind of approval that a server of a project file needs. */
 const KIND = "server";

@@ -16,7 +16,6 @@ import {
   type UpstreamCallOptions,
 } from "../../core/services/servers.ts";
 import { findJsonFault } from "../lib/json.ts";
-import { prepareQuestion } from "../lib/questions.ts";
 
 /** The server and the client of a request for which input may be required. */
 export interface InputContext {
@@ -140,7 +139,7 @@ class InputRounds<T extends { readonly resultType?: unknown }> {
 
   async answer(result: T): Promise<T> {
     const { client, server, signal } = this.#context;
-    if (client?.protocol === "modern") return prepareQuestions(server, result);
+    if (client?.protocol === "modern") return (await loadQuestions()).prepareQuestions(server, result);
     if (!client) {
       const message = `The server "${server}" asks for input, and there is no client that could give it.`;
       throw new GatewayError(QUESTION_REFUSED, message, { data: { sent: false } });
@@ -174,17 +173,8 @@ class InputRounds<T extends { readonly resultType?: unknown }> {
   }
 }
 
-/** Prepares the questions of a result that the client gets as it is. */
-function prepareQuestions<T>(server: string, result: T): T {
-  const { inputRequests } = result as JsonObject;
-  if (!isJsonObject(inputRequests)) return result;
-  const prepared = Object.entries(inputRequests).map(([key, request]) => {
-    if (!isJsonObject(request) || !isJsonObject(request["params"])) return [key, request];
-    const params = prepareQuestion(server, String(request["method"]), request["params"]);
-    return [key, { ...request, params }];
-  });
-  return { ...result, inputRequests: Object.fromEntries(prepared) };
-}
+/** Loaded with the first question: few servers ask. */
+const loadQuestions = () => import("../lib/questions.ts");
 
 /** Asks one after another: a user reads one question at a time. */
 async function askClient(
@@ -195,6 +185,7 @@ async function askClient(
   const requests = isJsonObject(inputRequests) ? Object.entries(inputRequests) : [];
   if (requests.length > MAX_INPUT_REQUESTS) throw invalidRequest(server);
   const answers: [string, JsonObject][] = [];
+  const { prepareQuestion } = await loadQuestions();
   for (const [key, request] of requests) {
     const { method, params = {} } = isJsonObject(request) ? request : {};
     if (typeof method !== "string" || !methods.has(method) || !isJsonObject(params))

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { quoteForShell } from "../../plugins/lib/terminal/shell.ts";
+import { quoteForShell } from "../../plugins/lib/terminal/output.ts";
 import { place, write } from "../support/place.ts";
 import { runMain } from "../support/run-cli.ts";
 

@@ -2,8 +2,7 @@ import type { Gateway, GatewayError, LoadedConfig, Plugin } from "../../../core/
 import { formatRuleReport } from "../../../core/services/rules.ts";
 import type { ServerStatus } from "../../../core/services/servers.ts";
 import { isHeld, listServerTools, listStatuses, showWaiting } from "../../lib/servers.ts";
-import { formatCount, toTerminalLine } from "../../lib/terminal/output.ts";
-import { quoteForShell } from "../../lib/terminal/shell.ts";
+import { formatCount, quoteForShell, toTerminalLine } from "../../lib/terminal/output.ts";
 import type { Collected } from "../../sources/mod.ts";
 import { hasPlugin } from "../context.ts";
 import { estimateServer } from "../cost.ts";

@@ -1,8 +1,7 @@
 import { type Gateway, GatewayError, type LoadedConfig, type Preset } from "../../../core/mod.ts";
 import { configArgs, defineCommand } from "../../../core/services/command.ts";
 import { explainNoServers, isHeld } from "../../lib/servers.ts";
-import { formatCount, output, toTerminalLine } from "../../lib/terminal/output.ts";
-import { quoteForShell } from "../../lib/terminal/shell.ts";
+import { formatCount, output, quoteForShell, toTerminalLine } from "../../lib/terminal/output.ts";
 import { loadCliConfig, withGateway } from "../context.ts";
 import { describeSaving, estimatePreset, formatNumber } from "../cost.ts";
 import {

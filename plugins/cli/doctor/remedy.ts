@@ -5,8 +5,7 @@ import type { Connection, ServerConfig } from "../../../core/services/sources.ts
 import { createRedactor, redactCommand, redactSecrets, redactUrl } from "../../lib/redact.ts";
 import { expandConnection, fillConnection, toInputVariable } from "../../lib/server-entry/expand.ts";
 import { thisMachine } from "../../lib/server-entry/machine.ts";
-import { toTerminalLine, toTerminalLines } from "../../lib/terminal/output.ts";
-import { quoteForShell } from "../../lib/terminal/shell.ts";
+import { quoteForShell, toTerminalLine, toTerminalLines } from "../../lib/terminal/output.ts";
 
 /** A problem and its fix, one sentence each. */
 export interface Remedy {

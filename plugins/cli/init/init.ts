@@ -12,8 +12,7 @@ import {
   readOwnConfig,
 } from "../../lib/config-file/changes.ts";
 import { getOwnConfigFile, thisMachine } from "../../lib/server-entry/machine.ts";
-import { colorMarks, output, usageError } from "../../lib/terminal/output.ts";
-import { quoteForShell } from "../../lib/terminal/shell.ts";
+import { colorMarks, output, quoteForShell, usageError } from "../../lib/terminal/output.ts";
 import { clients } from "../../sources/mod.ts";
 import { withGateway } from "../context.ts";
 import { estimatePreset } from "../cost.ts";

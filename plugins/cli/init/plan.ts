@@ -5,7 +5,7 @@ import type { OwnConfig } from "../../lib/config-file/changes.ts";
 import { fillConnection } from "../../lib/server-entry/expand.ts";
 import { isSelf } from "../../lib/server-entry/is-self.ts";
 import { resolvePath } from "../../lib/server-entry/machine.ts";
-import { quoteForShell } from "../../lib/terminal/shell.ts";
+import { quoteForShell } from "../../lib/terminal/output.ts";
 import type { ClientFile } from "./client-files.ts";
 import { moveEntry } from "./entry.ts";
 

@@ -1,6 +1,5 @@
 import type { OwnConfig } from "../../lib/config-file/changes.ts";
-import { formatCount, toTerminalLine } from "../../lib/terminal/output.ts";
-import { quoteForShell } from "../../lib/terminal/shell.ts";
+import { formatCount, quoteForShell, toTerminalLine } from "../../lib/terminal/output.ts";
 import { otherFiles } from "../config-files.ts";
 import { describeSaving, formatNumber } from "../cost.ts";
 import type { Step } from "./changes.ts";

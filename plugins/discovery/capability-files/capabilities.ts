@@ -2,7 +2,7 @@ import { definePlugin, type Gateway, GatewayError, type Tool } from "../../../co
 import type { ApprovalKind, HeldTool } from "../../../core/services/approvals.ts";
 import type { StateStore } from "../../../core/services/state.ts";
 import { createToolHasher } from "../../lib/hash.ts";
-import { quoteForShell } from "../../lib/terminal/shell.ts";
+import { quoteForShell } from "../../lib/terminal/output.ts";
 import { CAPABILITY_EDITED } from "../errors.ts";
 import {
   CAPABILITIES,

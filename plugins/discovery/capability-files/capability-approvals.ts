@@ -10,7 +10,7 @@ import { readFileState, replaceFile, resolveLink } from "../../lib/files.ts";
 import { getOwnConfigFile, thisMachine } from "../../lib/server-entry/machine.ts";
 import { normalizeEntry } from "../../lib/server-entry/normalize.ts";
 import { summarizeDefinition } from "../../lib/terminal/definition.ts";
-import { quoteForShell } from "../../lib/terminal/shell.ts";
+import { quoteForShell } from "../../lib/terminal/output.ts";
 import { addApproved } from "../register-server.ts";
 import { promote, withdraw } from "./promote.ts";
 import {

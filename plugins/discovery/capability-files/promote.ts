@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { GatewayError, type JsonObject } from "../../../core/mod.ts";
 import { replaceFile } from "../../lib/files.ts";
-import { quoteForShell } from "../../lib/terminal/shell.ts";
+import { quoteForShell } from "../../lib/terminal/output.ts";
 import { CAPABILITY_EDITED } from "../errors.ts";
 import {
   type ApprovedServer,

@@ -21,10 +21,10 @@ import {
   output,
   parsePairs,
   parseRepeated,
+  quoteForShell,
   toTerminalLine,
   usageError,
 } from "../../lib/terminal/output.ts";
-import { quoteForShell } from "../../lib/terminal/shell.ts";
 import { introspectedConfig } from "../capability-files/capability-approvals.ts";
 import {
   type CapabilityRecord,

@@ -7,7 +7,7 @@ import {
   UPSTREAM_CLOSED,
   UPSTREAM_ERROR,
 } from "../../../core/services/servers.ts";
-import { quoteForShell } from "../terminal/shell.ts";
+import { quoteForShell } from "../terminal/output.ts";
 
 export const SSRF_BLOCKED: ErrorKind = defineError("SSRF_BLOCKED", {
   spec: "SERVER_CONNECTION_ERROR",

@@ -1,7 +1,6 @@
 import type { ServerConfig } from "../../../core/services/sources.ts";
 import { redactCommand, redactSecrets, redactUrl } from "../redact.ts";
-import { fillConnection } from "../server-entry/expand.ts";
-import { isLoaderVariable } from "../server-entry/loader-variables.ts";
+import { fillConnection, isLoaderVariable } from "../server-entry/expand.ts";
 import { thisMachine } from "../server-entry/machine.ts";
 import { formatCount, toTerminalLine } from "./output.ts";
 

@@ -41,6 +41,17 @@ export function toTerminalLine(text: string): string {
   return toTerminalLines(text).replace(/\s+/g, " ").replace(/\p{C}/gu, "").trim();
 }
 
+/**
+ * Quotes a word for a command that the user pastes into a POSIX shell. Names of servers, tools and files come from
+ * files that a stranger may have written: neither a substitution nor an escape sequence of theirs may run.
+ */
+export function quoteForShell(word: string): string {
+  const clean = toTerminalLines(word).replace(/\s/g, " ").replace(/\p{C}/gu, "");
+  return /^[\w@%+=:,./-]+$/.test(clean) && !clean.startsWith("-")
+    ? clean
+    : `'${clean.replaceAll("'", "'\\''")}'`;
+}
+
 /** `1 tool`, `2 tools`. */
 export function formatCount(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;

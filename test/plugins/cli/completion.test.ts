@@ -43,11 +43,19 @@ describe("completions", () => {
   });
 
   test("are options that were not given yet, and the presets", async () => {
-    expect(await offered("search", "--")).toEqual(["--server", "--limit", "--json", "--config", "--preset"]);
+    expect(await offered("search", "--")).toEqual([
+      "--server",
+      "--limit",
+      "--json",
+      "--config",
+      "--preset",
+      "--trace",
+    ]);
     expect(await offered("search", "x", "--json", "--limit", "3", "--")).toEqual([
       "--server",
       "--config",
       "--preset",
+      "--trace",
     ]);
     expect(await offered("login", "--no")).toEqual(["--no-browser"]);
     expect(await offered("list", "--preset", "g")).toEqual(["gateway"]);
