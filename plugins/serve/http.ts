@@ -23,6 +23,12 @@ export const httpLimits = {
   /** Milliseconds that an idle connection is kept open. */
   idleMs: 60_000,
   connections: 1_000,
+  /** Connections from one address, which may be that of a load balancer. */
+  connectionsPerAddress: 750,
+  /** Streams of one caller that only carry notifications. */
+  streamsPerCaller: 250,
+  /** Messages of one caller that arrive slowly: each takes longer than a second. */
+  slowBodiesPerCaller: 64,
 };
 
 /** Limits of requests over HTTP. */

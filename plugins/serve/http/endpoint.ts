@@ -16,10 +16,11 @@ import { findOwnState, toHomeId } from "../client/questions.ts";
 import { modernVersions } from "../protocol/messages.ts";
 import { createMcpServer, type McpServerOptions } from "../protocol/server.ts";
 import { createSessions, Session } from "../protocol/session.ts";
-import { answerRequests, type HttpExchange, openStream } from "./exchange.ts";
+import { answerRequests, type HttpExchange, LISTEN, openStream } from "./exchange.ts";
 import { checkLegacyVersion, createArgumentHeaderCheck, getHeader } from "./headers.ts";
 import { readMessages } from "./messages.ts";
 import { createReply, parseAccept, type ReplyLimits } from "./reply.ts";
+import type { SlowBodies } from "./slow-bodies.ts";
 
 interface EndpointOptions extends Pick<McpServerOptions, "view" | "instructions"> {
   /** The gateway that is served now. */
@@ -28,7 +29,8 @@ interface EndpointOptions extends Pick<McpServerOptions, "view" | "instructions"
   readonly check: (request: IncomingMessage) => void;
   /** The caller; the local user by default. Rejects with a {@link HttpRefusal} if the caller is not known. */
   readonly authenticate?: ((request: IncomingMessage) => Promise<Actor>) | undefined;
-  readonly limits: MessageLimits & ReplyLimits;
+  readonly limits: MessageLimits &
+    ReplyLimits & { readonly streamsPerCaller: number; readonly slowBodies: SlowBodies };
   readonly clientLimits?: McpServerOptions["limits"];
 }
 
@@ -96,7 +98,7 @@ export function createEndpoint(options: EndpointOptions): Endpoint {
     if (homes && isUnknown && (await isForwarded(homes, id, request, response))) return;
     if (request.method === "GET") return stream(request, response, { id, actor });
     const accepted = parseAccept(request.headers.accept);
-    const body = await readJson(request, limits);
+    const body = await limits.slowBodies.read(actor.id, request, () => readJson(request, limits));
     const known = sessions.get(id) ?? new Session();
     const { requests, modern } = readMessages(body, request.headers, {
       answer: (answer) => takeAnswer(answer, known),
@@ -111,6 +113,7 @@ export function createEndpoint(options: EndpointOptions): Endpoint {
     checkOpen();
     const begun = isBegun ? sessions.begin(actor.id) : undefined;
     if (begun) await homes?.begin(begun.id);
+    if (requests.some(({ method }) => method === LISTEN)) checkStreams(actor);
     const reply = createReply(response, accepted, limits, begun && { [SESSION]: begun.id });
     const session = begun?.session ?? known;
     const exchange = { server, reply, id, actor, session, canAsk: accepted.stream };
@@ -137,6 +140,7 @@ export function createEndpoint(options: EndpointOptions): Endpoint {
       // No notification may be sent twice; a client that opens another stream has lost the first one.
       if (isSameCaller(other, caller) && other.isStream) other.close();
     }
+    checkStreams(caller.actor);
     const reply = createReply(response, accepted, limits);
     track(response, openStream({ ...caller, server, reply, session: sessions.get(caller.id) }));
   }
@@ -159,6 +163,19 @@ export function createEndpoint(options: EndpointOptions): Endpoint {
   /** Refuses a session that ended, or was begun before a restart. Clients need not have one. */
   function checkKnown(id: string | undefined): void {
     if (id !== undefined && !sessions.get(id)) throw new HttpRefusal(404, NO_SESSION);
+  }
+
+  /** Limits the streams that only carry notifications: each holds a connection until its client ends it. */
+  function checkStreams(actor: Actor): void {
+    let open = 0;
+    for (const exchange of exchanges.keys()) {
+      if (exchange.carriesNotices && exchange.actor === actor.id) open++;
+    }
+    if (open < limits.streamsPerCaller) return;
+    throw new HttpRefusal(429, `There may be ${limits.streamsPerCaller} streams of one caller at most.`, {
+      reason: "OVERLOADED",
+      headers: { "retry-after": "5" },
+    });
   }
 
   function checkOpen(): void {

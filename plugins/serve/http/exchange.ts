@@ -13,6 +13,8 @@ export interface HttpExchange {
   readonly actor: string;
   /** Whether it answers nothing, and only carries notifications. */
   readonly isStream: boolean;
+  /** Whether it lasts until its client ends it, for notifications alone. */
+  readonly carriesNotices: boolean;
   /** Cancels a request, which then gets no answer. */
   cancel(id: unknown): void;
   /** Ends subscriptions, which would last until the client ends them; other requests go on. */
@@ -29,7 +31,8 @@ interface HttpExchangeOptions extends Pick<ClientConnectionOptions, "session" | 
   readonly id: string | undefined;
 }
 
-const LISTEN = "subscriptions/listen";
+/** The request by which a modern client listens to notifications until it ends the request. */
+export const LISTEN = "subscriptions/listen";
 
 /** Answers requests of one protocol version, on a connection of their own. */
 export function answerRequests(
@@ -60,6 +63,7 @@ export function answerRequests(
     session: id,
     actor: actor.id,
     isStream: false,
+    carriesNotices: requests.some(({ method }) => method === LISTEN),
     cancel(requestId) {
       if (!cancelRequest(requestId) || waiting.size > 0) return;
       if (answers.length > 0) deliver();
@@ -115,6 +119,7 @@ export function openStream({ server, reply, id, actor, session }: HttpExchangeOp
     session: id,
     actor: actor.id,
     isStream: true,
+    carriesNotices: true,
     cancel: () => {},
     close: () => reply.end(),
     end: () => connection.close(),

@@ -6,11 +6,14 @@ import { getPath, type MessageLimits, readJson } from "../../lib/http/server-req
 import { HttpRefusal, notAllowed, refuse } from "../../lib/jsonrpc.ts";
 import type { Endpoint } from "./endpoint.ts";
 import type { Gate } from "./gate.ts";
+import type { SlowBodies } from "./slow-bodies.ts";
 
 /** The endpoint of all routes. */
 interface RoutesEndpoint extends Endpoint {
   /** Whether it answers a request. */
   takes(request: IncomingMessage): boolean;
+  /** Whether a request needs no authentication. */
+  isOpen(request: IncomingMessage): boolean;
 }
 
 const READING: readonly string[] = ["GET", "HEAD"];
@@ -23,12 +26,13 @@ export function createRoutesEndpoint({
 }: {
   gateway: () => Gateway;
   gate: Gate;
-  limits: MessageLimits;
+  limits: MessageLimits & { readonly slowBodies: SlowBodies };
 }): RoutesEndpoint {
   const running = new Set<Promise<void>>();
   let isClosing = false;
   return {
     takes: (request) => getRoute(request) !== undefined,
+    isOpen: (request) => getRoute(request)?.open === true,
     handle(request, response) {
       const route = getRoute(request);
       const done = serve(request, response, route)
@@ -66,7 +70,9 @@ export function createRoutesEndpoint({
       throw new HttpRefusal(503, "The gateway is closing.", { headers: { connection: "close" } });
     }
     const actor = open ? undefined : await gate.authenticate(request);
-    if (!response.destroyed) await route.handle(request, response, actor, () => readJson(request, limits));
+    const readBody = (): Promise<unknown> =>
+      limits.slowBodies.read(actor?.id ?? "", request, () => readJson(request, limits));
+    if (!response.destroyed) await route.handle(request, response, actor, readBody);
   }
 }
 

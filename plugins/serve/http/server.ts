@@ -3,12 +3,15 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { type CloseOptions, GatewayError, type LoadedConfig, type Plugin } from "../../../core/mod.ts";
 import { waitAtMost } from "../../lib/backoff.ts";
 import { getPath, isLoopback, toUrlHost, withPathCheck } from "../../lib/http/server-request.ts";
+import { HttpRefusal, refuse } from "../../lib/jsonrpc.ts";
 import type { HttpServer, HttpServerLimits, HttpServerOptions } from "../http.ts";
 import { type Reloadable, serveReloadable } from "../reloadable.ts";
 import { createView } from "../view.ts";
+import { limitConnections } from "./connection-limit.ts";
 import { createEndpoint, type Endpoint } from "./endpoint.ts";
 import { answerCors, createGate } from "./gate.ts";
 import { createRoutesEndpoint } from "./routes.ts";
+import { createSlowBodies } from "./slow-bodies.ts";
 
 /** Milliseconds to send the last answers, once all calls have ended. */
 const FLUSH_MS = 2_000;
@@ -21,6 +24,8 @@ interface Opened {
   readonly endpoints: readonly Endpoint[];
   /** The endpoint that answers a request. */
   readonly findEndpoint: (request: IncomingMessage) => Endpoint;
+  /** Whether a request is for a route without authentication, such as that of the health. */
+  readonly isProbe: (request: IncomingMessage) => boolean;
 }
 
 /** Opens the port first, then the gateway: a port in use is reported before any server is started. */
@@ -33,7 +38,7 @@ export async function startHttp(config: LoadedConfig, settings: Settings): Promi
     connectionsCheckingInterval: Math.min(1_000, limits.headersMs),
     keepAliveTimeout: limits.idleMs,
   });
-  server.maxConnections = limits.connections;
+  const { isReserve } = limitConnections(server, limits);
 
   const listening = listen(server, port, host);
   const opened = listening.then((bound) => open(config, settings, bound));
@@ -41,7 +46,10 @@ export async function startHttp(config: LoadedConfig, settings: Settings): Promi
   server.on("request", (request, response) => {
     connections.track(response);
     opened.then(
-      ({ findEndpoint }) => {
+      ({ findEndpoint, isProbe }) => {
+        const isBusy = isReserve(request.socket);
+        if (isBusy) response.setHeader("connection", "close");
+        if (isBusy && !isProbe(request)) return refuse(request, response, tooManyConnections());
         if (!answerCors(request, response, allowedOrigins)) findEndpoint(request).handle(request, response);
       },
       () => response.destroy(),
@@ -93,7 +101,8 @@ async function open(
   const { authenticate } = gate;
   const { instructions } = served;
   const check = withPathCheck(gate.check, path);
-  const messages = { ...limits, reading: { maxBytes: limits.bytesAtOnce, bytes: 0 } };
+  const slowBodies = createSlowBodies(limits.slowBodiesPerCaller);
+  const messages = { ...limits, slowBodies, reading: { maxBytes: limits.bytesAtOnce, bytes: 0 } };
   const mcp = createEndpoint({
     view,
     limits: messages,
@@ -107,6 +116,7 @@ async function open(
   return {
     served,
     endpoints: [mcp, routes],
+    isProbe: (request) => getPath(request) !== path && routes.isOpen(request),
     findEndpoint: (request) => (getPath(request) !== path && routes.takes(request) ? routes : mcp),
   };
 }
@@ -173,6 +183,11 @@ async function shutDown(
     server.closeAllConnections();
   }
   await closed;
+}
+
+function tooManyConnections(): HttpRefusal {
+  const message = "There are too many connections, in all or from this address. Try again in 1 s.";
+  return new HttpRefusal(503, message, { reason: "OVERLOADED", headers: { "retry-after": "1" } });
 }
 
 function exposed(host: string): GatewayError {

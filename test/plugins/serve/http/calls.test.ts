@@ -11,6 +11,7 @@ import {
   textResult,
 } from "../../../../core/mod.ts";
 import { createEndpoint } from "../../../../plugins/serve/http/endpoint.ts";
+import { createSlowBodies } from "../../../../plugins/serve/http/slow-bodies.ts";
 import { createView, httpLimits, servePlugin } from "../../../../plugins/serve/mod.ts";
 import { countdown } from "../../../support/countdown.ts";
 import {
@@ -384,7 +385,7 @@ test("nothing of a request is left behind once it is answered", async () => {
     view,
     gateway: () => gateway,
     check: () => {},
-    limits: httpLimits,
+    limits: { ...httpLimits, slowBodies: createSlowBodies(httpLimits.slowBodiesPerCaller) },
   });
   const gateway = await createGateway({ preset: preset([]), plugins: [servePlugin(view)] });
   view.show(gateway);
