@@ -73,6 +73,10 @@ const FIRST_ID = 1_000_000_000;
  */
 const GIVEN_UP_MS = 30_000;
 
+/** Progress reports of a request that are passed on at once; of later ones, one in so many milliseconds is. */
+const FREE_REPORTS = 100;
+const REPORT_MS = 50;
+
 const noOptions: RequestOptions = Object.freeze({});
 const ignore = (): void => {};
 
@@ -146,7 +150,7 @@ export function createRequests(options: RequestsOptions): Requests {
     const { progressToken, ...progress } = params;
     // Some servers turn the token into a string.
     const request = pending.get(Number(progressToken));
-    if (request && isProgress(progress)) request.options.onProgress?.(progress);
+    if (request && isProgress(progress)) request.hear(progress);
     return request !== undefined;
   }
 }
@@ -163,6 +167,9 @@ class McpRequest implements OpenRequest {
   #reject: (error: GatewayError) => void;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #over: AbortController | undefined;
+  #reports = 0;
+  #latest: Progress | undefined;
+  #reporting: ReturnType<typeof setTimeout> | undefined;
 
   constructor(
     connection: Connection,
@@ -204,7 +211,27 @@ class McpRequest implements OpenRequest {
     return this.#over.signal;
   }
 
+  /** Passes progress on. Of a flood only the latest of each moment is: every report costs the client, and all others. */
+  hear(progress: Progress): void {
+    if (++this.#reports <= FREE_REPORTS) {
+      this.options.onProgress?.(progress);
+      return;
+    }
+    this.#latest = progress;
+    this.#reporting ??= setTimeout(() => {
+      this.#reporting = undefined;
+      this.#reportLatest();
+    }, REPORT_MS);
+  }
+
+  #reportLatest(): void {
+    const latest = this.#latest;
+    this.#latest = undefined;
+    if (latest) this.options.onProgress?.(latest);
+  }
+
   answer(result: JsonObject): void {
+    this.#reportLatest();
     this.#end();
     try {
       this.#resolve(this.#read(this.#plain(result)));
@@ -263,6 +290,8 @@ class McpRequest implements OpenRequest {
     this.#connection.pending.delete(this.id);
     this.isOver = true;
     clearTimeout(this.#timer);
+    clearTimeout(this.#reporting);
+    this.#latest = undefined;
     this.#over?.abort();
   }
 }

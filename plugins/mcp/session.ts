@@ -81,6 +81,7 @@ const LIST_MS = 30_000;
 const CALL_MS = 60_000;
 const LOG_LEVEL_MS = 5_000;
 const SETTLE_MS = 100;
+const MAX_SETTLE_MS = 1_000;
 const listChanges = [
   "notifications/tools/list_changed",
   "notifications/prompts/list_changed",
@@ -117,12 +118,15 @@ export async function connectMcp(
   transport.onmessage = (message, extra?: MessageInfo) => {
     heardAt = performance.now();
     if (requests.receive(message) || receiveFromServer(message, extra?.related)) return;
+    // The SDK takes far longer for it, and a server may send thousands.
+    if (!isModern && isListChange(message)) return onListChanged();
     deliver?.(message, extra);
   };
 
   const life = new AbortController();
   const watched = new Set<string>();
   let settling: ReturnType<typeof setTimeout> | undefined;
+  let changedAt: number | undefined;
   let isClosed = false;
   let closing: Promise<void> | undefined;
   client.onclose = () => {
@@ -217,11 +221,18 @@ export async function connectMcp(
     return raiseLogLevel(level).then(() => requests.send(request));
   }
 
-  /** Servers that register tools one by one announce each of them. */
+  /** Servers that register tools one by one announce each of them; one that never stops is heard once a second. */
   function onListChanged(): void {
-    clearTimeout(settling);
     if (life.signal.aborted) return;
-    settling = setTimeout(() => events.onListChanged?.(), SETTLE_MS);
+    const now = performance.now();
+    changedAt ??= now;
+    if (settling && now - changedAt > MAX_SETTLE_MS - SETTLE_MS) return;
+    clearTimeout(settling);
+    settling = setTimeout(() => {
+      settling = undefined;
+      changedAt = undefined;
+      events.onListChanged?.();
+    }, SETTLE_MS);
   }
 
   function end(): void {
@@ -232,6 +243,10 @@ export async function connectMcp(
 }
 
 function ignore(): void {}
+
+function isListChange(message: object): boolean {
+  return "method" in message && listChanges.some((method) => method === message.method);
+}
 
 /** Refuses a result that reaches a prototype or is nested too deep. */
 function checkResult(result: JsonObject): JsonObject {

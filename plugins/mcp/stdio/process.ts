@@ -29,6 +29,8 @@ export interface Child {
   readonly pid: number;
   /** Resolves when the text has left our process. */
   write(text: string): Promise<void>;
+  /** Reads no output for this long: what the process writes meanwhile waits in its pipe, and then the process does. */
+  pauseOutput(ms: number): void;
   /** The last 64 KB that it wrote to its error output. */
   errorOutput(): string;
   /** Why it ended by itself, also where `close` was called before that was known; completes "because". */
@@ -60,6 +62,7 @@ export async function startChild(command: ChildCommand, events: ChildEvents): Pr
   let firstReason: string | undefined;
   let signalled = false;
   let over = false;
+  let pauseTimer: ReturnType<typeof setTimeout> | undefined;
   let lastWords: ReturnType<typeof setTimeout> | undefined;
   let closing: Promise<void> | undefined;
   let onExit: (() => void) | undefined;
@@ -87,11 +90,20 @@ export async function startChild(command: ChildCommand, events: ChildEvents): Pr
   return {
     pid,
     write: (text) => input.write(text),
+    pauseOutput(ms) {
+      if (pauseTimer || !child.stdout) return;
+      child.stdout.pause();
+      pauseTimer = setTimeout(() => {
+        pauseTimer = undefined;
+        child.stdout?.resume();
+      }, ms);
+    },
     errorOutput: () => errorOutput.text(),
     // An exit that we caused is no reason.
     endReason: () => (exit !== "" && !signalled ? exit : firstReason),
     close() {
       over = true;
+      clearTimeout(pauseTimer);
       closing ??= shutDown();
       return closing;
     },

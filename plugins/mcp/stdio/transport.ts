@@ -48,6 +48,9 @@ export interface StdioTransport extends Transport {
 export const messageLimits: LineLimits = Object.freeze({ maxBytes: 10_000_000, maxDepth: 64 });
 
 const TOLERATED_NOISE = 100;
+/** The number of lines that answer nothing, above which no more output is read until the end of the window. */
+const MAX_NOTICES = 1_000;
+const WINDOW_MS = 100;
 const INTERNAL_ERROR = -32603;
 
 /** Creates the transport of one process, which `start` starts. */
@@ -63,6 +66,9 @@ export function createStdioTransport(
   let closed = false;
   let closeReason: string | undefined;
   let heardAt = 0;
+  /** Lines of this window that answer nothing. */
+  let notices = 0;
+  let windowAt = 0;
 
   const transport: StdioTransport = {
     get pid() {
@@ -132,6 +138,17 @@ export function createStdioTransport(
   function onOutput(chunk: Uint8Array): void {
     heardAt = performance.now();
     readOutput(chunk);
+    limitNotices();
+  }
+
+  /** A server that floods the gateway has to wait: all others share the thread that reads its output. */
+  function limitNotices(): void {
+    if (heardAt - windowAt >= WINDOW_MS) {
+      windowAt = heardAt;
+      notices = 0;
+    } else if (notices > MAX_NOTICES) {
+      child?.pauseOutput(Math.ceil(windowAt + WINDOW_MS - heardAt));
+    }
   }
 
   function onEnded(reason: string): void {
@@ -170,6 +187,7 @@ export function createStdioTransport(
     try {
       value = JSON.parse(text);
     } catch {
+      notices++;
       if (text.trim() !== "") counters.noise++;
       return;
     }
@@ -180,6 +198,7 @@ export function createStdioTransport(
     if (closed) return;
     if (!isJsonObject(message) || message["jsonrpc"] !== "2.0") counters.noise++;
     else if ("method" in message) {
+      notices++;
       // Requests and notifications are used as they are; an answer is checked where it is used.
       if (findJsonFault(message) === undefined) deliver(message);
       else counters.forbidden++;
