@@ -530,8 +530,8 @@ export interface BuiltinOptions {
     readonly local?: boolean | undefined;
   };
   readonly pins?: {
-    /** Treatment of a new tool: `trust` pins it at once, `ask` holds it back until it is approved, `off` pins nothing. Without it `trust` if the plugin `guard` is used, else `off`. */
-    readonly firstUse?: "trust" | "ask" | "off" | undefined;
+    /** Treatment of a new tool: `trust` pins it at once, `ask` holds it back until it is approved, `scan` pins nothing and holds back only tools whose texts hide something or give orders to a model, `off` does nothing. Without it `trust` if the plugin `guard` is used, else `scan`. */
+    readonly firstUse?: "trust" | "ask" | "scan" | "off" | undefined;
   };
   readonly rates?: {
     /**

@@ -67,6 +67,13 @@ export interface DecideOptions {
   readonly config?: string | undefined;
 }
 
+declare module "../tool.ts" {
+  interface Tool {
+    /** Whether it waits for approval; `disabledBecause` says why. */
+    isHeld?: boolean;
+  }
+}
+
 /** A tool that is disabled until the user approves it. */
 export interface HeldTool {
   readonly tool: Tool;

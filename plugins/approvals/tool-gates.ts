@@ -35,6 +35,7 @@ export function createToolGates({ catalog }: Gateway): ToolGates {
   const hold = (tool: Tool, judge: ToolJudge, found: Omit<HeldTool, "tool">): void => {
     held.set(tool, { ...found, tool, judge });
     tool.enabled = false;
+    tool.isHeld = true;
     tool.disabledBecause = found.reason;
   };
 

@@ -78,10 +78,11 @@ function describe(gateway: Gateway, { server, tools: own }: Listed, show: ToolsA
   ].join("\n\n");
 }
 
-function describeTool({ name, summary, enabled, tags }: ToolMetadata, show: ToolsArgs): string {
+function describeTool({ name, summary, enabled, tags, reason }: ToolMetadata, show: ToolsArgs): string {
   return [
     enabled ? `✓ ${toTerminalLine(name)}` : `✗ ${toTerminalLine(name)} (disabled)`,
     ...(summary ? [`  ${toTerminalLine(summary)}`] : []),
+    ...(reason === undefined ? [] : [`  ${toTerminalLine(reason)}`]),
     ...(show.tags && tags.length > 0 ? [`  Tags: ${toTerminalLine(tags.join(", "))}`] : []),
   ].join("\n");
 }

@@ -17,6 +17,19 @@ export function findHidden(text: string): string | undefined {
   return undefined;
 }
 
+/**
+ * Removes characters from a text that a reader cannot see, and a model can. Joiners stay, as scripts and emoji need them;
+ * so do marks of direction in a text that is written from right to left.
+ */
+export function stripHidden(text: string): string {
+  if (!/[^\n\x20-\x7e]/.test(text)) return text;
+  const kept = text
+    .split(FLAG_PARTS)
+    .map((part, index) => (index % 2 === 1 ? part : part.replace(UNSEEN, "")));
+  const plain = kept.join("");
+  return RIGHT_TO_LEFT.test(plain) ? plain : plain.replace(/[\u202a-\u202c\u2066-\u2069]/g, "");
+}
+
 /** Converts a text as a model may understand it: without invisible characters, in plain letters. */
 export function toPlainText(text: string): string {
   if (!/[^\n\x20-\x7e]/.test(text)) return text;
@@ -46,6 +59,11 @@ const lookalikes: Readonly<Record<string, string>> = {
 
 /** Flags such as that of England are written with tag characters, and end in a mark of their own. */
 const FLAG = /\u{1f3f4}[\u{e0061}-\u{e007a}\u{e0030}-\u{e0039}]{1,6}\u{e007f}/gu;
+/** Splits a text at flags, and keeps them. */
+const FLAG_PARTS = new RegExp(`(${FLAG.source})`, "gu");
+const UNSEEN =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u180e\u202d\u202e\u2060-\u2064\u3164\uffa0\ufeff]|[\u{e0000}-\u{e007f}]|[\u{e0100}-\u{e01ef}]/gu;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const CONTROL = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]/;
 const TAGS = /[\u{e0000}-\u{e007f}]/u;

@@ -4,13 +4,14 @@
  * @module
  */
 import * as v from "valibot";
-import { definePlugin } from "../../core/mod.ts";
+import { definePlugin, type Hooks } from "../../core/mod.ts";
 import { option } from "../lib/options.ts";
+import { stripTool } from "./strip-tool.ts";
 
 const options = v.strictObject({
   firstUse: option(
-    v.picklist(["trust", "ask", "off"]),
-    "Treatment of a new tool: `trust` pins it at once, `ask` holds it back until it is approved, `off` pins nothing. Without it `trust` if the plugin `guard` is used, else `off`.",
+    v.picklist(["trust", "ask", "scan", "off"]),
+    "Treatment of a new tool: `trust` pins it at once, `ask` holds it back until it is approved, `scan` pins nothing and holds back only tools whose texts hide something or give orders to a model, `off` does nothing. Without it `trust` if the plugin `guard` is used, else `scan`.",
   ),
 });
 
@@ -26,8 +27,10 @@ export const pins = definePlugin({
   uses: ["state", "approvals", "adapters?", "servers?"],
   keys: ["pins"],
   options,
-  async setup(gateway, { firstUse = gateway.plugins.includes("guard") ? "trust" : "off" }) {
-    if (firstUse === "off") return;
+  async setup(gateway, { firstUse = gateway.plugins.includes("guard") ? "trust" : "scan" }) {
+    // Also for a tool that was approved, and where nothing is held back: nobody can judge what is not seen.
+    const strip: Hooks["tool:discover"] = (tool) => (tool.builtin ? undefined : stripTool(tool));
+    if (firstUse === "off") return { "tool:discover": strip };
     // Loaded only where it is on: the patterns of the scan are large, and every preset lists this plugin.
     const { createPins, createToolApprovals } = await import("./pins.ts");
     const { approvals, state: store } = gateway.services;
@@ -41,6 +44,6 @@ export const pins = definePlugin({
       return status?.config.declaredTools === undefined || status.listedAt !== undefined;
     }
     gateway.register("approval", "tool", createToolApprovals({ gateway, approvals, gate, pinned }));
-    return { "catalog:change": () => pinned.flush(), close: () => pinned.flush() };
+    return { "tool:discover": strip, "catalog:change": () => pinned.flush(), close: () => pinned.flush() };
   },
 });

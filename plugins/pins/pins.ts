@@ -4,6 +4,7 @@ import { readState, type StateStore, updateState } from "../../core/services/sta
 import { createToolHasher, sha256Hex } from "../lib/hash.ts";
 import { quoteForShell } from "../lib/terminal/output.ts";
 import { SCAN_VERSION, scan } from "./scan.ts";
+import { stripTexts } from "./strip-tool.ts";
 
 /** Pins the definition of each tool when it is first used, and holds back tools that have changed since. */
 export interface Pins {
@@ -25,8 +26,8 @@ export interface PinsParts {
   readonly gateway: Gateway;
   readonly store: StateStore;
   readonly approvals: Approvals;
-  /** Whether a new tool is trusted from then on, or waits for approval. */
-  readonly firstUse: "trust" | "ask";
+  /** Whether a new tool is trusted from then on, waits for approval, or is scanned and may change. */
+  readonly firstUse: "trust" | "ask" | "scan";
 }
 
 /** The hash of a definition, and the version of the scan that has read it. */
@@ -47,6 +48,8 @@ interface ServerPins {
 /** The kind of approval that a held tool needs. */
 const KIND = "tool";
 const PREFIX = "pins/";
+/** A server could list other flawed tools for ever. */
+const MOST_FLAWS = 20_000;
 /** Stands for a damaged record, and stays in the one that replaces it. */
 const LOST: JsonObject = { lost: true };
 
@@ -54,14 +57,18 @@ const LOST: JsonObject = { lost: true };
 export function createPins({ gateway, store, approvals, firstUse }: PinsParts): Pins {
   const hashDefinition = createToolHasher();
   /** Of an operation of a REST API also where it is sent, and with which credentials. */
+  const hashes = new WeakMap<Tool, string>();
   const hashTool = (tool: Tool): string => {
-    const { contract } = gateway.services.adapters?.findOperation(tool) ?? {};
-    return contract === undefined ? hashDefinition(tool) : sha256Hex(`${hashDefinition(tool)} ${contract}`);
+    const known = hashes.get(tool) ?? hashCleaned(tool);
+    hashes.set(tool, known);
+    return known;
   };
   const loading = new Map<string, Promise<ServerPins>>();
   const loaded = new Map<string, ServerPins>();
   /** Strings in which the scan found nothing, shared by the tools that enter together. */
   const harmless = new Set<string>();
+  /** What the scan has found, by tool and hash. */
+  const flaws = new Map<string, string>();
 
   return {
     isPinned: (tool) => matches(loaded.get(toPlace(gateway, tool.server))?.pins.get(tool.name), tool),
@@ -95,6 +102,19 @@ export function createPins({ gateway, store, approvals, firstUse }: PinsParts): 
     },
   };
 
+  function hashCleaned(tool: Tool): string {
+    const texts = stripTexts(tool);
+    const hash = hashDefinition(Object.keys(texts).length === 0 ? tool : { ...tool, ...texts });
+    const { contract } = gateway.services.adapters?.findOperation(tool) ?? {};
+    return contract === undefined ? hash : sha256Hex(`${hash} ${contract}`);
+  }
+
+  function keepFlaw(key: string, flaw: string): void {
+    const [oldest] = flaws.keys();
+    if (flaws.size >= MOST_FLAWS && oldest !== undefined) flaws.delete(oldest);
+    flaws.set(key, flaw);
+  }
+
   function matches(pin: Pin | undefined, tool: Tool): boolean {
     return pin?.hash === hashTool(tool) && pin.scan === SCAN_VERSION;
   }
@@ -103,10 +123,16 @@ export function createPins({ gateway, store, approvals, firstUse }: PinsParts): 
     const server = await load(toPlace(gateway, tool.server));
     const before = server.pins.get(tool.name) ?? (server.isLost ? { hash: "", scan: 0 } : undefined);
     if (matches(before, tool)) return undefined;
-    const flaw = scan(tool, harmless);
+    // Invisible characters are gone once a tool is in the catalog; what was found in it before still counts.
+    const flaw = flaws.get(`${tool.id} ${hash}`) ?? scan(tool, harmless);
+    if (flaw !== undefined) keepFlaw(`${tool.id} ${hash}`, flaw);
     // Pins of operations held no contract before; the next one does.
-    const isChanged = before !== undefined && before.hash !== hash && before.hash !== hashDefinition(tool);
-    const isTrusted = !isChanged && flaw === undefined && (before !== undefined || firstUse === "trust");
+    const isChanged =
+      firstUse !== "scan" &&
+      before !== undefined &&
+      before.hash !== hash &&
+      before.hash !== hashDefinition(tool);
+    const isTrusted = !isChanged && flaw === undefined && (before !== undefined || firstUse !== "ask");
     const name = toApprovalName(gateway, tool.id);
     if (isTrusted || (await approvals.status(KIND, name, hash)) === "approved") {
       server.pins.set(tool.name, { hash, scan: SCAN_VERSION });

@@ -41,7 +41,7 @@ const outputSchemas: Readonly<Record<string, JsonObject>> = {
   }),
   list_tools: object({
     server: string,
-    tools: list({ name: string, summary: string, enabled: boolean, tags: strings }),
+    tools: list({ name: string, summary: string, enabled: boolean, tags: strings, "reason?": string }),
     "disabled?": integer,
     "more?": integer,
     "next?": string,

@@ -41,6 +41,8 @@ export interface ToolMetadata {
   readonly examples?: readonly ToolExample[];
   readonly enabled: boolean;
   readonly tags: readonly string[];
+  /** Why a tool that waits for approval is disabled. */
+  readonly reason?: string;
 }
 
 /** Event of an execution: progress as it comes, and at last the outcome. */
@@ -128,9 +130,12 @@ export function createEngine(
     async listTools(server, includeDisabled = false) {
       await ensureListed(gateway, server);
       await refreshOlder(gateway, server, Math.max(listedAfter, getExpiry(gateway)), waitMs);
-      return listServerTools(gateway, server).flatMap(({ name, description, enabled, tags }) =>
-        enabled || includeDisabled ? [{ server, name, summary: summarize(description), enabled, tags }] : [],
-      );
+      return listServerTools(gateway, server).flatMap((tool) => {
+        const { name, description, enabled, tags, isHeld, disabledBecause: reason } = tool;
+        if (!enabled && !includeDisabled) return [];
+        const held = isHeld && !enabled && reason !== undefined ? { reason } : {};
+        return [{ server, name, summary: summarize(description), enabled, tags, ...held }];
+      });
     },
     async getToolDetails(server, name, { examples = false } = {}) {
       await refreshOlder(gateway, server, listedAfter, waitMs);

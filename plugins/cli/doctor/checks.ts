@@ -128,6 +128,7 @@ export async function collectFindings(gateway: Gateway): Promise<readonly Findin
     ...checkEntries(collected),
     ...checkLeftOut(collected),
     ...checkTools(gateway),
+    ...checkHeldTools(gateway),
     ...(await checkRules(gateway)),
     ...(await checkState(gateway)),
   ].map((finding) => ({ ...finding, problem: toTerminalLine(finding.problem) }));
@@ -198,6 +199,22 @@ function checkTools(gateway: Gateway): Finding[] {
         code: "TOOL_REJECTED",
         problem,
         fix: `See all: toolpipe why ${quoteForShell(name)}`,
+      },
+    ];
+  });
+}
+
+/** Tools that were changed, or whose texts hide something or give orders to a model. */
+function checkHeldTools(gateway: Gateway): Finding[] {
+  return gateway.catalog.tools().flatMap(({ id, isHeld, disabledBecause }): Finding[] => {
+    if (!isHeld || disabledBecause === undefined) return [];
+    const [problem = "", fix] = disabledBecause.split(" Approve it with: ");
+    return [
+      {
+        severity: "doubt",
+        code: "TOOL_HELD",
+        problem: toTerminalLine(`"${id}" is held back. ${problem}`),
+        ...(fix !== undefined && { fix: `Read its definition. If you trust it: ${fix}` }),
       },
     ];
   });
