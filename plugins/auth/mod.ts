@@ -65,7 +65,20 @@ export const auth = definePlugin({
     if (Object.values(given).every((option) => option === undefined)) return;
     const { tokens = [], jwt = [], requiredScopes = [], resource, authenticators = [] } = given;
     checkPrefixes(jwt);
-    const all = [createTokenAuthenticator(tokens), ...jwt.map(createJwtAuthenticator).map(neverLocal)];
+    const names = new Set([localUser.id, ...tokens.map(({ actor }) => actor)]);
+    const all = [
+      createTokenAuthenticator(tokens),
+      ...jwt.map((one) => {
+        // A subject may hold any text, also the prefix of another issuer.
+        const longer = jwt
+          .map(({ actorPrefix = "" }) => actorPrefix)
+          .filter((prefix) => isLonger(prefix, one.actorPrefix));
+        return refuseTaken(
+          createJwtAuthenticator(one),
+          (id) => names.has(id) || longer.some((prefix) => id.startsWith(prefix)),
+        );
+      }),
+    ];
     const issuers = [...new Set(jwt.map(({ issuer }) => issuer))];
 
     gateway.provide("auth", {
@@ -85,7 +98,7 @@ export const auth = definePlugin({
         for (const choice of authenticators) {
           const own = typeof choice === "string" ? await gateway.driver("authenticator", choice) : choice;
           if (!isAuthenticator(own)) throw notAnAuthenticator(String(choice));
-          all.push(neverLocal(own));
+          all.push(refuseTaken(own, (id) => id === localUser.id));
         }
       },
     };
@@ -118,16 +131,24 @@ function checkPrefixes(jwt: readonly JwtOptions[]): void {
   }
 }
 
-/** Refuses the name of the local user, who may do everything by default. */
-function neverLocal(authenticator: Authenticator): Authenticator {
+function isLonger(prefix: string, own = ""): boolean {
+  return prefix.length > own.length && prefix.startsWith(own);
+}
+
+/**
+ * Refuses names that belong to others: the local user, who may do everything by default, callers with a token of the
+ * config, and those of another issuer. Under such a name a caller would have their approvals, results and keys.
+ */
+function refuseTaken(authenticator: Authenticator, isTaken: (id: string) => boolean): Authenticator {
   return {
     async findActor(token) {
       const actor = await authenticator.findActor(token);
-      if (actor?.id !== localUser.id) return actor;
-      throw new GatewayError(
-        UNAUTHENTICATED,
-        `The token does not count: "${actor.id}" is the name of the local user.`,
-      );
+      if (!actor || !isTaken(actor.id)) return actor;
+      const whose =
+        actor.id === localUser.id
+          ? "of the local user."
+          : 'of another caller. Give its issuer an "actorPrefix".';
+      throw new GatewayError(UNAUTHENTICATED, `The token does not count: "${actor.id}" is the name ${whose}`);
     },
   };
 }

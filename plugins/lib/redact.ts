@@ -7,7 +7,10 @@ import { quoteForShell } from "./terminal/output.ts";
 /** Replacement of a secret. No secret is short enough to be part of it. */
 const HIDDEN = "…";
 
-const SECRET_NAME = /key|token|secret|passw|pwd|auth|credential|cookie|session|signature/i;
+const SECRET_NAME =
+  /key|token|secret|passw|passphrase|passcode|pwd|auth|credential|cookie|session|signature|(?:^|[_.-])(?:pass|pat|pw|creds?|pin|otp|jwt|dsn)(?=$|[_.\d-])/i;
+/** The short words of {@link SECRET_NAME} at the end of a name in camel case. */
+const SECRET_ENDING = /[a-z](?:Pass|Pat|Pw|Creds?|Pin|Otp|Jwt|Dsn)$/;
 /** Names of places, which a user who approves a server needs to see. */
 const PLACE_NAME = /(file|path|dir|folder|url|uri|host|name|type)$/i;
 /** Values without a secret: a variable holds it elsewhere, and a command must not hide behind the name before it. */
@@ -41,7 +44,7 @@ function isValueOfSecret(option = "", value: string): boolean {
 
 /** Whether a variable or option of this name is likely to hold a secret. */
 function isSecretName(name: string): boolean {
-  return SECRET_NAME.test(name) && !PLACE_NAME.test(name);
+  return (SECRET_NAME.test(name) || SECRET_ENDING.test(name)) && !PLACE_NAME.test(name);
 }
 
 /** Removes what looks like a secret from a string. */

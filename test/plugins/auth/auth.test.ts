@@ -159,6 +159,21 @@ describe("tokens of an issuer", () => {
     expect(await authenticate(`Bearer ${theirs}`)).toMatchObject({ id: "other/carol" });
   });
 
+  test("fault 113: never name a caller of the config, or one of another issuer", async () => {
+    const [one] = options().jwt ?? [];
+    if (!one) throw new Error("There is an issuer.");
+    const tokens = [{ sha256: "0".repeat(64), actor: "ann" }];
+    const other = { ...one, issuer: "https://other.example", actorPrefix: "other/" };
+    const { authenticate } = await openAuth({ tokens, jwt: [one, other] });
+    for (const sub of ["ann", "local", "other/carol"])
+      expect((await catchFailure(authenticate(`Bearer ${await sign({ sub })}`))).code).toBe(
+        "UNAUTHENTICATED",
+      );
+    expect(await authenticate(`Bearer ${await sign()}`)).toMatchObject({ id: "carol" });
+    const theirs = await sign({ sub: "ann" }, { issuer: "https://other.example" });
+    expect(await authenticate(`Bearer ${theirs}`)).toMatchObject({ id: "other/ann" });
+  });
+
   test("cannot be checked while the keys cannot be fetched, which is not the caller's fault", async () => {
     const { authenticate } = await openAuth({ jwt: [{ issuer, audience, jwks: "http://127.0.0.1:1/jwks" }] });
     expect((await catchFailure(authenticate(`Bearer ${await sign()}`))).code).toBe("AUTH_UNAVAILABLE");

@@ -106,6 +106,35 @@ describe("the secrets of a definition", () => {
     ]);
   });
 
+  test("fault 111: are known by short and by rare names, and ordinary words are not", () => {
+    const names = [
+      "MYSQL_PASS",
+      "PASSPHRASE",
+      "GH_PAT",
+      "SSH_PASSPHRASE",
+      "db.pass",
+      "SENTRY_DSN",
+      "dbPass",
+      "smtpCreds",
+    ];
+    const env = Object.fromEntries(names.map((name) => [name, `canary-${name}`]));
+    const ordinary = {
+      BYPASS: "ordinary-1",
+      PATTERN: "ordinary-2",
+      PATH_PREFIX: "ordinary-3",
+      COMPASS: "ordinary-4",
+      SPIN: "ordinary-5",
+    };
+    const found = findConnectionSecrets({
+      type: "stdio",
+      command: "x",
+      args: [],
+      env: { ...env, ...ordinary },
+    });
+    expect(plain(found)).toEqual(Object.values(env).toSorted());
+    expect(redactCommand("run", ["--mysql-pass", "hunter2", "--env=GH_PAT=hunter3"])).not.toContain("hunter");
+  });
+
   test("of an address: its headers, its user and password, its query", () => {
     const secrets = findConnectionSecrets({
       type: "http",
