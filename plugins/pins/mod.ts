@@ -6,7 +6,7 @@
 import * as v from "valibot";
 import { definePlugin, type Hooks } from "../../core/mod.ts";
 import { option } from "../lib/options.ts";
-import { stripTool } from "./strip-tool.ts";
+import { stripTool } from "./hidden.ts";
 
 const options = v.strictObject({
   firstUse: option(

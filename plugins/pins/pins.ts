@@ -3,8 +3,8 @@ import type { ApprovalKind, Approvals, HeldTool, ToolGate } from "../../core/ser
 import { readState, type StateStore, updateState } from "../../core/services/state.ts";
 import { createToolHasher, sha256Hex } from "../lib/hash.ts";
 import { quoteForShell } from "../lib/terminal/output.ts";
+import { stripTexts } from "./hidden.ts";
 import { SCAN_VERSION, scan } from "./scan.ts";
-import { stripTexts } from "./strip-tool.ts";
 
 /** Pins the definition of each tool when it is first used, and holds back tools that have changed since. */
 export interface Pins {

@@ -15,7 +15,7 @@ import {
   waitForFirstListing,
 } from "../shared/meta-tools.ts";
 import { getAnswersSettings } from "./answers.ts";
-import { createExamples, describeParameters, type ToolExample, type ToolParameter } from "./details.ts";
+import type { ToolExample, ToolParameter } from "./details.ts";
 import type { ExecutionResult } from "./envelope.ts";
 import { runTarget } from "./execute.ts";
 import type { SearchResult } from "./pack.ts";
@@ -142,6 +142,8 @@ export function createEngine(
       if (!findTool(gateway, server, name)) await ensureListed(gateway, server);
       const tool = findTool(gateway, server, name);
       if (!tool) return null;
+      // Loaded with the first details: a start needs no examples and signatures.
+      const { createExamples, describeParameters } = await import("./details.ts");
       return {
         server,
         name,

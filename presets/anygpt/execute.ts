@@ -16,7 +16,6 @@ import {
 } from "../../plugins/lib/servers.ts";
 import { shorten } from "../../plugins/lib/text/shorten.ts";
 import { splitWords } from "../../plugins/lib/text/words.ts";
-import { explainArgumentError } from "../shared/argument-error.ts";
 
 const MAX_SUGGESTIONS = 3;
 
@@ -56,8 +55,10 @@ async function explainError(
   const error = call.error as GatewayError;
   if (call.stage === "resolve" && error.code === errorKinds.TOOL_NOT_FOUND.code)
     return createToolNotFoundError(gateway, server, tool);
-  if (call.stage === "validate" && error.code === errorKinds.INVALID_ARGUMENTS.code && call.tool)
+  if (call.stage === "validate" && error.code === errorKinds.INVALID_ARGUMENTS.code && call.tool) {
+    const { explainArgumentError } = await import("../shared/argument-error.ts");
     return explainArgumentError(error, call.tool, args);
+  }
   return error;
 }
 

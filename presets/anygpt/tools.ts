@@ -26,7 +26,6 @@ import {
   waitForFirstListing,
 } from "../shared/meta-tools.ts";
 import { getAnswersSettings, hasStringArguments } from "./answers.ts";
-import { createExamples, fitsExamples, toToolDetails } from "./details.ts";
 import { createEngine, toSearchResult } from "./engine.ts";
 import { createToolNotFoundError, runTarget } from "./execute.ts";
 import { fitRows, packSearchResults, packTools } from "./pack.ts";
@@ -156,6 +155,7 @@ const getToolDetails: MetaTool = {
     if (!tool) throw await createToolNotFoundError(gateway, server, name);
     // The description is no use for a tool that cannot be called, and may be the reason why it is disabled.
     if (!tool.enabled) throw createDisabledError(tool);
+    const { createExamples, fitsExamples, toToolDetails } = await import("./details.ts");
     const { details, detailTokens } = getAnswersSettings(gateway);
     const tokens = args["full"] === true ? undefined : detailTokens;
     const described = toToolDetails(tool, details, tokens);
