@@ -163,7 +163,15 @@ function toValue(schema: JsonObject, { kind, text }: Literal): unknown {
     return (isWhole || types.includes("number")) && isWithin && isAllowed(schema, value) ? value : undefined;
   }
   const isString = types.length === 0 || types.includes("string");
-  return isString && kind !== "number" && isAllowed(schema, text) ? text : undefined;
+  return isString && kind !== "number" && hasFormat(schema, text) && isAllowed(schema, text)
+    ? text
+    : undefined;
+}
+
+/** Whether a value is the day or the moment that a schema asks for: validation refuses the one for the other. */
+function hasFormat({ format }: JsonObject, text: string): boolean {
+  if (format === "date") return !text.includes("T");
+  return format !== "date-time" || /T\d{2}:\d{2}:\d{2}.*(Z|[+-]\d{2}:\d{2})$/.test(text);
 }
 
 function isAllowed(schema: JsonObject, value: unknown): boolean {

@@ -59,6 +59,16 @@ describe("filled params", () => {
     });
   });
 
+  test("have a date where a date is meant, and a time with its zone where a moment is", () => {
+    const moment = { since: { type: "string", format: "date-time" } };
+    expect(fill(moment, [], "list since 2026-01-31").params).toEqual({});
+    expect(fill(moment, [], "list since 2026-01-31T10:00:00").params).toEqual({});
+    const told = "2026-01-31T10:00:00Z";
+    expect(fill(moment, [], `list since ${told}`).params).toEqual({ since: told });
+    const day = { since: { type: "string", format: "date" } };
+    expect(fill(day, [], `list since ${told}`).params).toEqual({});
+  });
+
   test("prefer required parameters, and those that the prefix of an id names", () => {
     const properties = {
       customer_id: { type: "string" },
