@@ -18,11 +18,13 @@ import { type Serving, toolpipeCommand } from "../support/start-serve.ts";
 import { isAlive } from "../support/stdio-servers.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { until } from "../support/until.ts";
+import { partRows } from "./003/parts.ts";
 import { folderForAll, serveForAll, toldServer } from "./shared.ts";
 import { specification } from "./specification.ts";
 import { createdIssue, servers, toEntries } from "./stage.ts";
 
-const { row, differs, prose, done } = specification("003");
+const spec = specification("003");
+const { row, differs, prose, done } = spec;
 
 const execute = promisify(execFile);
 const five = ["list_mcp_servers", "search_tools", "list_tools", "get_tool_details", "execute_tool"];
@@ -946,8 +948,10 @@ row("702", "A tool has 30 seconds, and the config can say otherwise.", async () 
   });
   await engine.close();
 });
-row("703", "Resources and prompts of servers can be used too.", () => {
-  expect(greeting["result"]).toMatchObject({ capabilities: { tools: {} } });
+row("703", "Tools come first: the five are served, and no prompts or resources of servers.", async () => {
+  expect(await server.request("prompts/list")).toHaveProperty("error.code", -32601);
+  expect(await server.request("resources/list")).toHaveProperty("result.resources", []);
+  expect(await server.request("tools/list")).toMatchObject({ result: { tools: { length: 5 } } });
 });
 
 /** The default of the time limit, as the documentation has it. */
@@ -957,4 +961,6 @@ async function readTimeoutDefaults(): Promise<{ defaults: string | undefined }> 
   return { defaults: /\| `ms` \| `number` \| `(\d+)`/.exec(section)?.[1] };
 }
 
-done({ isComplete: false });
+partRows(spec);
+
+done();
