@@ -11,7 +11,7 @@ export const registryCommands: CommandTable = {
       },
       show: {
         description:
-          "Show a server of a registry: what it is, how it would be started, what it describeNeeds to know",
+          "Show a server of a registry: what it is, how it would be started, what it needs to know",
         load: () => import("./show.ts").then((module) => module.command),
       },
       add: {
