@@ -77,7 +77,10 @@ export function answerFailure(gateway: Gateway, call: FailedCall): ToolResult {
         suggestion: `${String(described["suggestion"])} Send it as "${meta}" in the _meta of the request.`,
       }),
     },
-    next_step: describeNextAttempt(gateway, error.code, tool),
+    next_step:
+      tool && !tool.builtin
+        ? describeDirectAttempt(error.code, tool)
+        : describeNextAttempt(gateway, error.code, tool),
   };
   return { content: [{ type: "text", text: JSON.stringify(body) }], isError: true };
 }
@@ -101,6 +104,13 @@ export function describeNextAttempt(gateway: Gateway, code: string, tool: Tool |
       ? `Follow error.suggestion, then call ${tool.name} again`
       : (own ?? 'Follow error.suggestion; gateway.reference with topic "errors" explains the code');
   return spellToolNames(gateway, next);
+}
+
+/** Describes the next step after a failure in full mode, where an operation is called itself and the five tools are not there. */
+function describeDirectAttempt(code: string, { name }: Tool): string {
+  const own = Object.hasOwn(nextAttempts, code) ? nextAttempts[code] : undefined;
+  if (own === ONCE_MORE) return `Follow error.suggestion, then call ${name} again`;
+  return own ?? "Follow error.suggestion";
 }
 
 /** Describes an error of the gateway, in the terms of the specification. */

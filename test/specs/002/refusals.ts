@@ -127,6 +127,7 @@ export function refusalRows({ row, differs, added, prose }: Specification): void
           code: "IDEMPOTENCY_REQUIRED",
           suggestion: expect.stringContaining('"toolpipe/idempotency-key" in the _meta'),
         },
+        next_step: "Follow error.suggestion, then call charge-authorization again",
       });
       const _meta = { "toolpipe/idempotency-key": "refusals-full" };
       const done = await client.callTool({ name: "charge-authorization", arguments: card, _meta });
