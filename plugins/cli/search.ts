@@ -121,7 +121,7 @@ function describeUnsearched(gateway: Gateway, server: string | undefined): strin
   if (server !== undefined) return "";
   if (listServerRows(gateway).length === 0) return explainNoServers(gateway);
   const unlisted = listStatuses(gateway).filter(
-    ({ listedAt, config }) => listedAt === undefined && !config.disabled,
+    ({ listedAt, config }) => listedAt === undefined && !config.disabled && !config.declaredTools?.length,
   );
   if (unlisted.length === 0) return "";
   const names = unlisted.map(({ name, status }) =>

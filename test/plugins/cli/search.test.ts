@@ -190,6 +190,21 @@ describe("search", () => {
     expect(await runMain(["search", "echo", "--json"])).toMatchObject({ code: 0, stderr: "" });
   });
 
+  test("does not count a server as unsearched whose tools its definition tells", async () => {
+    const tools = [{ name: "create_ticket", description: "Creates a ticket" }];
+    const { command, args } = dead;
+    const server = { name: "desk", connection: { type: "stdio", command, args }, tools };
+    await place({
+      project: {
+        "own.json": { servers: [server] },
+        "toolpipe.config.json": { sources: [{ type: "custom", path: "own.json" }] },
+      },
+    });
+    const { stdout, stderr } = await runMain(["search", "ticket"]);
+    expect(stdout).toContain("1. desk:create_ticket");
+    expect(stderr).not.toContain("Not searched");
+  });
+
   test("fails with the reason where the one server meant cannot be asked", async () => {
     await withServers({ one: faulty(), gone: dead });
     expect(await runMain(["search", "echo", "--server", "gone"])).toEqual({
