@@ -39,6 +39,8 @@ export interface ConfigChoice {
   readonly trace?: boolean | undefined;
   /** Whether to search for a config file if none is named; true by default. */
   readonly look?: boolean;
+  /** Whether a config that is found needs no approval: for a program, which the user started in that folder. */
+  readonly isTrusted?: boolean;
 }
 
 /** Options of {@link CommandContext.open}. */

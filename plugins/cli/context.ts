@@ -39,7 +39,7 @@ export async function loadServeConfig(choice: ConfigChoice, asks = true): Promis
     if (choice[name] === "") throw usageError(`The option --${name} needs a value.`);
   }
   // Loaded only for a config that is not named: most clients start toolpipe with one that is.
-  if (choice.config === undefined && choice.look !== false)
+  if (choice.config === undefined && choice.look !== false && !choice.isTrusted)
     await (await import("./config-approval.ts")).requireApprovedConfigs(process.cwd(), asks);
   const config = await loadConfig({
     presets,

@@ -1,4 +1,5 @@
 import type { Tool } from "../../core/mod.ts";
+import { removeSequences } from "../lib/terminal/output.ts";
 
 /** Names characters of a text that a reader cannot see; undefined if there are none. */
 export function findHidden(text: string): string | undefined {
@@ -25,7 +26,7 @@ export function findHidden(text: string): string | undefined {
  */
 export function stripHidden(text: string): string {
   if (!/[^\n\x20-\x7e]/.test(text)) return text;
-  const kept = text
+  const kept = removeSequences(text)
     .split(FLAG_PARTS)
     .map((part, index) => (index % 2 === 1 ? part : part.replace(UNSEEN, "")));
   const plain = kept.join("");

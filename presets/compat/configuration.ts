@@ -20,7 +20,7 @@ export class ConfigurationLoader {
   async load(configPath?: string): Promise<CompatConfig> {
     try {
       const { isSwitchedOff, loadServeConfig } = await import("../../plugins/cli/mod.ts");
-      const config = await loadServeConfig({ config: configPath });
+      const config = await loadServeConfig({ config: configPath, isTrusted: true });
       const { configFile, settings = {} } = config;
       if (configFile === undefined) return structuredClone(DEFAULT_CONFIG);
       const [sources, rules, cache] = ["sources", "rules", "cache"].map((name) => toObject(settings[name]));

@@ -123,7 +123,12 @@ export class MCPDiscoveryService implements Methods {
 async function open(): Promise<Gateway> {
   const { addPlugins, loadCliConfig } = await import("../../plugins/cli/mod.ts");
   return createGateway(
-    addPlugins(await loadCliConfig({}), [types(), search(), registries(), serverDiscovery()]),
+    addPlugins(await loadCliConfig({ isTrusted: true }), [
+      types(),
+      search(),
+      registries(),
+      serverDiscovery(),
+    ]),
   );
 }
 

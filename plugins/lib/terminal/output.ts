@@ -25,13 +25,17 @@ export function output(asJson: boolean | undefined, value: object, text: () => s
   process.stdout.write(asJson ? `${JSON.stringify(value)}\n` : colorMarks(text()));
 }
 
-/** Matches colors, positions and titles as a whole, so that no "[31m" is left of one. */
+/** Matches colors, positions and titles. */
 const TERMINAL_SEQUENCE = /[^\P{Cc}\n\r\t](?:\[[0-?]*[ -/]*[@-~]|\][^\p{Cc}]*(?:[^\P{Cc}\n\r\t]\\?|$))/gu;
+
+/** Removes control sequences as a whole, so that no "[31m" is left of one. */
+export function removeSequences(text: string): string {
+  return text.replace(TERMINAL_SEQUENCE, "");
+}
 
 /** Removes control sequences and marks that change the direction of letters from an untrusted string. */
 export function toTerminalLines(text: string): string {
-  return text
-    .replace(TERMINAL_SEQUENCE, "")
+  return removeSequences(text)
     .replace(/\r\n?/g, "\n")
     .replace(/[^\P{Cc}\n\t]|[\u202a-\u202e\u2066-\u2069]/gu, "");
 }
