@@ -1,15 +1,7 @@
 import * as crypto from "node:crypto";
-import {
-  closeSync,
-  fsyncSync,
-  linkSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  rmSync,
-  writeSync,
-} from "node:fs";
+import { closeSync, fsyncSync, linkSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
+import { makeFoldersSync } from "../lib/files.ts";
 
 /** Bytes of a block of SHA-256. */
 const BLOCK = 64;
@@ -71,7 +63,7 @@ function readKeyFile(file: string): Buffer | undefined {
 }
 
 function createKeyFile(file: string): Buffer {
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  makeFoldersSync(dirname(file));
   const draft = `${file}.${crypto.randomBytes(8).toString("hex")}`;
   const text = `${crypto.randomBytes(32).toString("hex")}\n`;
   try {

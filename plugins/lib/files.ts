@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { existsSync, mkdirSync, statSync } from "node:fs";
 import { mkdir, open, readdir, readFile, realpath, rename, rm, rmdir, stat, unlink } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { GatewayError } from "../../core/mod.ts";
@@ -76,7 +77,7 @@ export function fileStorage(folder: string): CacheStorage {
   return {
     getItemRaw: (name) => ifExists(readFile(join(base, name))),
     async setItemRaw(name, value) {
-      await mkdir(base, { recursive: true, mode: 0o700 });
+      await makeFolders(base);
       const bytes = typeof value === "string" ? Buffer.from(value) : (value as Uint8Array);
       // What servers offer a user is private. A cache need not be on the disk at once: it can be written again.
       await writeAtomically(join(base, name), { bytes, mode: 0o600 }, false);
@@ -127,9 +128,49 @@ export async function writeNewFile(file: string, text: string): Promise<void> {
   }
 }
 
+/**
+ * Creates a private folder and its parents; returns the first that was missing. Not by the option `recursive`: that never
+ * returns where the system refuses a folder as if its parent were missing, as under `/proc`.
+ */
+export async function makeFolders(folder: string, isLast = false): Promise<string | undefined> {
+  try {
+    await mkdir(folder, { mode: 0o700 });
+    return folder;
+  } catch (thrown) {
+    if (isFolder(folder)) return undefined;
+    const parent = dirname(folder);
+    if (!isMissing(thrown) || parent === folder || isLast) throw thrown;
+    // Another process may have created it meanwhile.
+    const first = existsSync(parent) ? undefined : await makeFolders(parent);
+    const own = await makeFolders(folder, true);
+    return first ?? own;
+  }
+}
+
+/** Creates a private folder and its parents at once, as {@link makeFolders} does. */
+export function makeFoldersSync(folder: string, isLast = false): void {
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+  } catch (thrown) {
+    if (isFolder(folder)) return;
+    const parent = dirname(folder);
+    if (!isMissing(thrown) || parent === folder || isLast) throw thrown;
+    if (!existsSync(parent)) makeFoldersSync(parent);
+    makeFoldersSync(folder, true);
+  }
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+}
+
+function isMissing(thrown: unknown): boolean {
+  return (thrown as { readonly code?: unknown }).code === "ENOENT";
+}
+
 /** Creates a private folder and its parents, and returns once they are on the disk. */
 export async function makeFolder(folder: string): Promise<void> {
-  const first = await mkdir(folder, { recursive: true, mode: 0o700 });
+  const first = await makeFolders(resolve(folder));
   if (first === undefined) return;
   const top = dirname(first);
   for (let parent = dirname(folder); parent.length >= top.length; parent = dirname(parent)) {

@@ -1,8 +1,8 @@
-import { chmod, mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import * as v from "valibot";
 import { isJsonObject, type JsonObject } from "../../../core/mod.ts";
-import { replaceFile } from "../../lib/files.ts";
+import { makeFolders, replaceFile } from "../../lib/files.ts";
 import { sha256Hex } from "../../lib/hash.ts";
 
 /** Identifies a login: a user at a server. */
@@ -97,7 +97,7 @@ export function createTokenStore(stateFolder: string): TokenStore {
   };
 
   async function makePrivateFolder(): Promise<void> {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await makeFolders(folder);
     await chmod(folder, 0o700);
   }
 }

@@ -1,5 +1,6 @@
-import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { makeFoldersSync } from "../../lib/files.ts";
 import { stateFolder } from "../../lib/folders.ts";
 import { getProcessIdentity, identifyProcess, type ProcessIdentity } from "../../lib/process-identity.ts";
 
@@ -47,7 +48,7 @@ function write(): void {
       rmSync(file, { force: true });
       return;
     }
-    mkdirSync(recordFolder(), { recursive: true, mode: 0o700 });
+    makeFoldersSync(recordFolder());
     writeFileSync(`${file}.new`, JSON.stringify(record), { mode: 0o600 });
     renameSync(`${file}.new`, file);
   } catch {

@@ -79,3 +79,36 @@ test("fault 69: a server that is still connecting does not delay the end", async
   await serving.exit;
   expect(performance.now() - began).toBeLessThan(8_000);
 });
+
+// Under /proc the system refuses a folder as if its parent were missing.
+test.skipIf(process.platform !== "linux")(
+  "fault 91: a state folder that cannot be created holds up neither calls nor the end",
+  { timeout: 60_000 },
+  async () => {
+    const folder = await temporaryFolder();
+    const { command, args } = faulty("ok");
+    const file = join(folder, "toolpipe.config.json");
+    const options = { sources: { clients: [] } };
+    await writeFile(
+      file,
+      JSON.stringify({ preset: "anygpt", mcpServers: { one: { command, args } }, options }),
+    );
+    const serving = startServe(["--config", file], {
+      env: { ...process.env, TOOLPIPE_HOME: "/proc/toolpipe" },
+    });
+    await serving.request("initialize", {
+      protocolVersion: "2025-11-25",
+      capabilities: {},
+      clientInfo: { name: "t", version: "1" },
+    });
+    const answer = await serving.request("tools/call", {
+      name: "execute_tool",
+      arguments: { server: "one", tool: "echo", arguments: { text: "hello" } },
+    });
+    expect(JSON.stringify(answer)).toContain("hello");
+    const began = performance.now();
+    process.kill(serving.pid, "SIGTERM");
+    await serving.exit;
+    expect(performance.now() - began).toBeLessThan(12_000);
+  },
+);
