@@ -3,7 +3,6 @@ import { GatewayError, isJsonObject, type JsonObject } from "../../core/mod.ts";
 import type { Client } from "../../core/services/clients.ts";
 import { QUESTION_REFUSED } from "../../core/services/servers.ts";
 import { findJsonFault } from "../lib/json.ts";
-import { prepareQuestion } from "../lib/questions.ts";
 import type { OpenRequest, Requests } from "./requests.ts";
 
 /** Dependencies of the requests that a server makes. */
@@ -106,6 +105,7 @@ export function receiveServerRequests(
       elicitations.set(elicitationId, request.client);
     }
     const signal = AbortSignal.any([request.over, takenBack]);
+    const { prepareQuestion } = await import("../lib/questions.ts");
     return request.client.ask(method, prepareQuestion(name, method, stripMeta(params)), { signal });
   }
 }

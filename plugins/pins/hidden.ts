@@ -1,6 +1,9 @@
 import type { Tool } from "../../core/mod.ts";
 import { removeSequences } from "../lib/terminal/output.ts";
 
+/** Increases whenever the scan finds more: tools that an older version has scanned are scanned again. */
+export const SCAN_VERSION = 2;
+
 /** Names characters of a text that a reader cannot see; undefined if there are none. */
 export function findHidden(text: string): string | undefined {
   // Most texts are printable ASCII, and need no further check.

@@ -3,8 +3,7 @@ import type { ApprovalKind, Approvals, HeldTool, ToolGate } from "../../core/ser
 import { readState, type StateStore, updateState } from "../../core/services/state.ts";
 import { createToolHasher, sha256Hex } from "../lib/hash.ts";
 import { quoteForShell } from "../lib/terminal/output.ts";
-import { stripTexts } from "./hidden.ts";
-import { SCAN_VERSION, scan } from "./scan.ts";
+import { SCAN_VERSION, stripTexts } from "./hidden.ts";
 
 /** Pins the definition of each tool when it is first used, and holds back tools that have changed since. */
 export interface Pins {
@@ -124,6 +123,8 @@ export function createPins({ gateway, store, approvals, firstUse }: PinsParts): 
     const before = server.pins.get(tool.name) ?? (server.isLost ? { hash: "", scan: 0 } : undefined);
     if (matches(before, tool)) return undefined;
     // Invisible characters are gone once a tool is in the catalog; what was found in it before still counts.
+    // Loaded for new tools only: its patterns are large, and most starts find every tool pinned.
+    const { scan } = await import("./scan.ts");
     const flaw = flaws.get(`${tool.id} ${hash}`) ?? scan(tool, harmless);
     if (flaw !== undefined) keepFlaw(`${tool.id} ${hash}`, flaw);
     // Pins of operations held no contract before; the next one does.

@@ -2,9 +2,6 @@ import type { Tool } from "../../core/mod.ts";
 import { findHidden, toPlainText } from "./hidden.ts";
 import { findInjection } from "./injection.ts";
 
-/** Increases whenever the scan finds more: tools that an older version has scanned are scanned again. */
-export const SCAN_VERSION = 2;
-
 /** The fields of a schema that a model reads as text. */
 const TEXTS = new Set([
   "description",

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Gateway, PluginGateway, ToolDefinition } from "../../core/mod.ts";
 import { createApprovalStore } from "../../plugins/approvals/mod.ts";
-import { SCAN_VERSION } from "../../plugins/pins/scan.ts";
+import { SCAN_VERSION } from "../../plugins/pins/hidden.ts";
 import { search } from "../../plugins/search/mod.ts";
 import { fileStore } from "../../plugins/state/mod.ts";
 import { keyed } from "../plugins/guard/_guarded.ts";

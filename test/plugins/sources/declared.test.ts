@@ -24,7 +24,7 @@ test("a custom file keeps name and tools until the server has been asked", async
       "servers.yaml": yaml(args),
     },
   });
-  const before = await openGateway({}, async ({ catalog }) => ({
+  const before = await openGateway({ config: "toolpipe.config.json" }, async ({ catalog }) => ({
     server: catalog.server("github"),
     tools: catalog.tools("github").map(({ name, description }) => [name, description]),
   }));
@@ -35,6 +35,8 @@ test("a custom file keeps name and tools until the server has been asked", async
   ]);
   expect((await runMain(["search", "create github issue"])).stdout).toContain("1. github:create_issue");
   expect((await runMain(["tools", "github"])).stdout).toContain("✓ echo");
-  const after = await openGateway({}, async ({ catalog }) => catalog.tools("github").map(({ name }) => name));
+  const after = await openGateway({ config: "toolpipe.config.json" }, async ({ catalog }) =>
+    catalog.tools("github").map(({ name }) => name),
+  );
   expect(after).not.toContain("create_issue");
 });
