@@ -38,7 +38,8 @@ function percentile(values: readonly number[], share: number): number {
 test("the whole list of tools takes at most 400 tokens", async () => {
   const gateway = await openCatalog(catalog);
   const list = listTools(gateway);
-  expect(list).toContain(`${gateway.catalog.tools().length} tools`);
+  // A real tool whose texts hold invisible characters is held back.
+  expect(list).toContain(`${gateway.catalog.tools().filter(({ enabled }) => enabled).length} tools`);
   expect(tokens(list)).toBeLessThanOrEqual(400);
 });
 
@@ -103,7 +104,8 @@ describe("the details of a tool", () => {
     const gateway = await openCatalog(catalog);
     const taken: number[] = [];
     const ratios: number[] = [];
-    for (const { server, name } of gateway.catalog.tools()) {
+    for (const { server, name, enabled } of gateway.catalog.tools()) {
+      if (!enabled) continue;
       const text = await ask(gateway, "get_tool_details", { server, tool: name });
       const { examples: _, ...details } = JSON.parse(text);
       expect(Object.keys(details)).toEqual(["server", "tool", "description", "parameters"]);
