@@ -104,7 +104,7 @@ test.each([
   ["toolpipe.config.json", ["toolpipe.config.json"]],
   ["the configs of the AnyGPT specification", [".anygpt/mcp-discovery.config.ts", "anygpt.config.ts"]],
 ] as const)(
-  "fault 100: a cloned folder has %s: no command executes it, or sends anything, before it is approved",
+  "fault 81: a cloned folder has %s: no command executes it, or sends anything, before it is approved",
   { timeout: 600_000 },
   async (_what, configs) => {
     const trap = await listenForAnyone();
@@ -129,7 +129,7 @@ test.each([
   },
 );
 
-test("fault 100: a cloned folder defines servers for clients: no command starts one, or sends it anything", {
+test("fault 81: a cloned folder defines servers for clients: no command starts one, or sends it anything", {
   timeout: 600_000,
 }, async () => {
   const trap = await listenForAnyone();

@@ -42,7 +42,7 @@ test.each([
   ["a module that the script imports", "lib/part.mjs", () => 'console.error("changed");'],
   ["the envFile", ".env", () => "MODE=two\n"],
 ] as const)(
-  "fault 102: %s of an approved server changes: it is not started before it is approved again",
+  "fault 83: %s of an approved server changes: it is not started before it is approved again",
   { timeout: 60_000 },
   async (_what, name, change) => {
     const at = await project({});
@@ -65,7 +65,7 @@ test.each([
   },
 );
 
-test("fault 102: a database that the server writes to is not part of its definition", {
+test("fault 83: a database that the server writes to is not part of its definition", {
   timeout: 60_000,
 }, async () => {
   const at = await project({ args: ["server.mjs", "--data", "./data.sqlite"] }, { "data.sqlite": "one" });
@@ -76,7 +76,7 @@ test("fault 102: a database that the server writes to is not part of its definit
 
 const loading = `--require ${"./evil.cjs"}`;
 
-test("fault 103: NODE_OPTIONS of a project file is refused, with its value, also after an approval", {
+test("fault 84: NODE_OPTIONS of a project file is refused, with its value, also after an approval", {
   timeout: 60_000,
 }, async () => {
   const { marks } = await project({ env: { NODE_OPTIONS: loading } });
@@ -87,7 +87,7 @@ test("fault 103: NODE_OPTIONS of a project file is refused, with its value, also
   expect(await readMarks(marks)).toEqual([]);
 });
 
-test("fault 103: LD_PRELOAD in the envFile of a project file is refused, even if it was approved", {
+test("fault 84: LD_PRELOAD in the envFile of a project file is refused, even if it was approved", {
   timeout: 60_000,
 }, async () => {
   const { marks } = await project({}, { ".env": "LD_PRELOAD=./evil.so\n" });
@@ -97,7 +97,7 @@ test("fault 103: LD_PRELOAD in the envFile of a project file is refused, even if
   expect(await readMarks(marks)).toEqual([]);
 });
 
-test("fault 103: the user's own definition may set them, and its value is shown", {
+test("fault 84: the user's own definition may set them, and its value is shown", {
   timeout: 60_000,
 }, async () => {
   const at = await project({});
@@ -116,7 +116,7 @@ test("fault 103: the user's own definition may set them, and its value is shown"
   expect(JSON.parse((await readMarks(at.marks))[0] ?? "")).toMatchObject({ options: "--no-warnings" });
 });
 
-test("fault 104: the whole command is listed for approval, with secrets redacted", {
+test("fault 85: the whole command is listed for approval, with secrets redacted", {
   timeout: 60_000,
 }, async () => {
   const script = `true ${"x".repeat(600)}; curl http://127.0.0.1:9/steal`;

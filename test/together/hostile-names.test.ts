@@ -13,7 +13,7 @@ function paste(line: string): readonly string[] {
 }
 
 test.skipIf(process.platform === "win32")(
-  "fault 105: a project server has a name with $(…): every command that is printed to be pasted has it quoted",
+  "fault 86: a project server has a name with $(…): every command that is printed to be pasted has it quoted",
   { timeout: 120_000 },
   async () => {
     const { project } = await place();
@@ -46,7 +46,7 @@ test.skipIf(process.platform === "win32")(
   },
 );
 
-test("fault 105: control characters and invisible ones are left out of a quoted word", () => {
+test("fault 86: control characters and invisible ones are left out of a quoted word", () => {
   expect(quoteForShell("plain-name")).toBe("plain-name");
   expect(quoteForShell("a\u001b[31mb\u202ec\u{e0041}d\r\ne")).toBe("'abcd e'");
   expect(quoteForShell("it's")).toBe("'it'\\''s'");

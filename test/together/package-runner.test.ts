@@ -42,7 +42,7 @@ await import(${JSON.stringify(fixture)});`,
 }
 
 test.skipIf(process.platform === "win32")(
-  "fault 101: npx of the user runs the package of the registry, not the copy in a cloned folder",
+  "fault 82: npx of the user runs the package of the registry, not the copy in a cloned folder",
   { timeout: 180_000 },
   async () => {
     const trap = await listenForAnyone();
@@ -77,7 +77,7 @@ test.skipIf(process.platform === "win32")(
   },
 );
 
-test("fault 101: a runner that cannot be told its folder does not start where one would decide what it runs", async () => {
+test("fault 82: a runner that cannot be told its folder does not start where one would decide what it runs", async () => {
   const { project } = await place({
     project: { "inner/readme": "", ".npmrc": "registry=http://127.0.0.1:9" },
   });

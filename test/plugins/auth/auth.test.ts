@@ -159,7 +159,7 @@ describe("tokens of an issuer", () => {
     expect(await authenticate(`Bearer ${theirs}`)).toMatchObject({ id: "other/carol" });
   });
 
-  test("fault 113: never name a caller of the config, or one of another issuer", async () => {
+  test("fault 92: never name a caller of the config, or one of another issuer", async () => {
     const [one] = options().jwt ?? [];
     if (!one) throw new Error("There is an issuer.");
     const tokens = [{ sha256: "0".repeat(64), actor: "ann" }];

@@ -13,7 +13,7 @@ const part = 'export { demo } from "toolpipe/plugins/demo";';
 
 const untrusted = { trusts: false } as const;
 
-test("fault 100: an approved config is used until it, or a local file that it names, changes", {
+test("fault 81: an approved config is used until it, or a local file that it names, changes", {
   timeout: 60_000,
 }, async () => {
   const { project } = await place({ project: { "toolpipe.config.ts": config, "part.ts": part } });
@@ -64,7 +64,7 @@ async function runAtTerminal(
 }
 
 test.skipIf(!hasTerminal)(
-  "fault 100: at a terminal the config is shown, and used after a yes alone, also later",
+  "fault 81: at a terminal the config is shown, and used after a yes alone, also later",
   { timeout: 120_000 },
   async () => {
     const long = `${"// line\n".repeat(200)}// the end\n`;

@@ -217,7 +217,7 @@ describe("a user who can be asked", () => {
     expect(asked[0]).not.toMatch(/[\p{Cc}\p{Cf}]/u);
   });
 
-  test("fault 104: sees both ends of long arguments, and their size", async () => {
+  test("fault 85: sees both ends of long arguments, and their size", async () => {
     const asked: string[] = [];
     const tools = [{ name: "delete_account", inputSchema: { type: "object" } }];
     const { gateway } = await openBank({ tools, plugins: [person(yes, asked)] });

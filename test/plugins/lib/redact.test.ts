@@ -106,7 +106,7 @@ describe("the secrets of a definition", () => {
     ]);
   });
 
-  test("fault 111: are known by short and by rare names, and ordinary words are not", () => {
+  test("fault 91: are known by short and by rare names, and ordinary words are not", () => {
     const names = [
       "MYSQL_PASS",
       "PASSPHRASE",

@@ -7,7 +7,7 @@ const fixture = fileURLToPath(new URL("../../fixtures/told-mcp.mjs", import.meta
 const tags = (text: string): string =>
   [...text].map((letter) => String.fromCodePoint(0xe0000 + (letter.codePointAt(0) ?? 0))).join("");
 
-test("fault 109: without a guard, a tool whose description hides orders is held back, told in every list, and reported", {
+test("fault 90: without a guard, a tool whose description hides orders is held back, told in every list, and reported", {
   timeout: 60_000,
 }, async () => {
   const inputSchema = { type: "object" };

@@ -22,7 +22,7 @@ describe.each(kinds)("a server of the modern protocol that asks, with a client %
     expect(readText(await client.request("tools/call", call("twice")))).toBe("2 Ada Ada sampled text");
   });
 
-  test("fault 108: is named, cleaned, and opens no page but one of the web", {
+  test("fault 89: is named, cleaned, and opens no page but one of the web", {
     timeout: TIMEOUT_MS,
   }, async () => {
     const client = await openClient(kind, { servers });

@@ -49,7 +49,7 @@ const cleanUp: MetaTool = {
   },
 };
 
-test("fault 107: a confirmation of a meta-tool does not count for the calls that it makes", async () => {
+test("fault 88: a confirmation of a meta-tool does not count for the calls that it makes", async () => {
   const effects: JsonObject[] = [];
   const plugins = bank(effects);
   const gateway = await createGateway({
@@ -61,7 +61,7 @@ test("fault 107: a confirmation of a meta-tool does not count for the calls that
   await gateway.close();
 });
 
-test("fault 107: execute_tool hands a confirmation to the call that it names, and to none that follows from it", async () => {
+test("fault 88: execute_tool hands a confirmation to the call that it names, and to none that follows from it", async () => {
   const effects: JsonObject[] = [];
   const plugins = bank(effects);
   const gateway = await createGateway({

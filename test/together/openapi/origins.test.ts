@@ -43,7 +43,7 @@ async function openApis() {
 
 const bearer = { auth: { type: "bearer", env: "API_SECRET" } } as const;
 
-test("fault 106: a document that names another server gets neither the request nor the bearer token", async () => {
+test("fault 87: a document that names another server gets neither the request nor the bearer token", async () => {
   const { own, other, open, change } = await openApis();
   change(createApi(paths, { servers: [{ url: own.origin }] }));
   const first = await open(bearer);
@@ -67,7 +67,7 @@ test("fault 106: a document that names another server gets neither the request n
   await allowed.gateway.close();
 });
 
-test("fault 106: a document that names another URL for tokens does not get the client secret", async () => {
+test("fault 87: a document that names another URL for tokens does not get the client secret", async () => {
   const { own, other, open, change } = await openApis();
   const withTokens = (origin: string): JsonObject =>
     createApi(paths, {
@@ -95,7 +95,7 @@ test("fault 106: a document that names another URL for tokens does not get the c
   await changed.gateway.close();
 });
 
-test("fault 106: a method or path that changes is a changed definition", async () => {
+test("fault 87: a method or path that changes is a changed definition", async () => {
   const { own, open, change } = await openApis();
   const servers = [{ url: own.origin }];
   change(createApi(paths, { servers }));

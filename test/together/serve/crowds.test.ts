@@ -15,7 +15,7 @@ function serve(): Promise<HttpServer> {
 const getHealth = async (url: string): Promise<number> =>
   (await fetch(new URL("/healthz", url), { headers: { connection: "close" } })).status;
 
-test("fault 85: a caller has so many streams and no more, and all others go on", async () => {
+test("fault 75: a caller has so many streams and no more, and all others go on", async () => {
   const { url } = await serve();
   const leave = new AbortController();
   onTestFinished(() => leave.abort());
@@ -70,7 +70,7 @@ async function begin(url: string, actor: string): Promise<Socket> {
   return socket;
 }
 
-test("fault 85: messages that arrive slowly keep no one out, and of one caller few are waited for", async () => {
+test("fault 75: messages that arrive slowly keep no one out, and of one caller few are waited for", async () => {
   const { url } = await serve();
   const sockets = await Promise.all(Array.from({ length: 60 }, () => begin(url, "ann")));
   // There is no connection left, and health has its own.
@@ -83,7 +83,7 @@ test("fault 85: messages that arrive slowly keep no one out, and of one caller f
 
 // Elsewhere there is only one address of this machine that can be counted on.
 test.skipIf(process.platform !== "linux")(
-  "fault 85: the connections of one address leave room for those of others",
+  "fault 75: the connections of one address leave room for those of others",
   async () => {
     const { url } = await serve();
     const { port, host } = new URL(url);

@@ -82,7 +82,7 @@ test("fault 69: a server that is still connecting does not delay the end", async
 
 // Under /proc the system refuses a folder as if its parent were missing.
 test.skipIf(process.platform !== "linux")(
-  "fault 91: a state folder that cannot be created holds up neither calls nor the end",
+  "fault 93: a state folder that cannot be created holds up neither calls nor the end",
   { timeout: 60_000 },
   async () => {
     const folder = await temporaryFolder();

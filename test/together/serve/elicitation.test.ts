@@ -222,7 +222,7 @@ describe.each([
   });
 });
 
-test("fault 89: a call under a session from before a restart is not made unasked, whatever it says of a confirmation", async () => {
+test("fault 79: a call under a session from before a restart is not made unasked, whatever it says of a confirmation", async () => {
   const { preset, effects } = bank();
   const first = await serveGateway({ preset });
   const headers = await beginSession(first.url, { elicitation: {} });

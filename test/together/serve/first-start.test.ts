@@ -26,7 +26,7 @@ const listNames = async (url: string): Promise<string[]> => {
   return (result as Listed).tools.map(({ name }) => name);
 };
 
-test("fault 86: right after the first start a list waits for servers, and a call for that which has its tool", async () => {
+test("fault 76: right after the first start a list waits for servers, and a call for that which has its tool", async () => {
   const servers = [server("slow", "slowinit"), server("hanging", "hanginit", { startTimeoutMs: 20_000 })];
   const { url } = await serveGateway({ preset: passthrough, options: options(servers) });
   const call = (name: string, args: JsonObject): Promise<JsonObject> =>
@@ -42,7 +42,7 @@ test("fault 86: right after the first start a list waits for servers, and a call
   expect(performance.now() - began).toBeLessThan(2_000);
 });
 
-test("fault 86: a server that hangs does not hold up the first search until its time is over", async () => {
+test("fault 76: a server that hangs does not hold up the first search until its time is over", async () => {
   const servers = [server("quick", "ok"), server("hanging", "hanginit", { startTimeoutMs: 60_000 })];
   const gateway = await openGateway(
     { preset: anygpt, options: { ...options(servers), answers: { waitMs: 30_000 } } },
@@ -54,7 +54,7 @@ test("fault 86: a server that hangs does not hold up the first search until its 
   expect(performance.now() - began).toBeLessThan(15_000);
 });
 
-test("fault 87: a running gateway reads a listing again that is older than the cache keeps it, once it is used", async () => {
+test("fault 77: a running gateway reads a listing again that is older than the cache keeps it, once it is used", async () => {
   const file = join(await temporaryFolder(), "tools.json");
   const write = (...names: string[]): Promise<void> =>
     writeFile(file, JSON.stringify(names.map((name) => ({ name }))));

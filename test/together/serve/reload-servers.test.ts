@@ -29,7 +29,7 @@ async function getPid(gateway: Gateway, server: string): Promise<number> {
   return JSON.parse(readText(await gateway.run({ tool: `${server}:process` }))).pid;
 }
 
-test("fault 84: a reload leaves unchanged servers as they are, and their calls, and restarts the changed ones", {
+test("fault 74: a reload leaves unchanged servers as they are, and their calls, and restarts the changed ones", {
   timeout: 60_000,
 }, async () => {
   const served = await serveGateway(config([entry("same"), entry("other")]));
@@ -57,7 +57,7 @@ test("fault 84: a reload leaves unchanged servers as they are, and their calls, 
   await until(() => !isAlive(before.same), 20_000);
 });
 
-test("fault 84: a reload that fails leaves the servers to the gateway that stays", async () => {
+test("fault 74: a reload that fails leaves the servers to the gateway that stays", async () => {
   const served = await serveGateway(config([entry("same")]));
   await served.gateway.services.servers?.settled();
   const before = await getPid(served.gateway, "same");

@@ -3,7 +3,7 @@ import { passthrough } from "../../../presets/passthrough.ts";
 import { ask, readAnswer, serveGateway } from "../../plugins/serve/_http.ts";
 import { faulty, fixture, script } from "../../support/stdio-servers.ts";
 
-test("fault 90: a server that names its tools like those of another gets none of the calls for that one", async () => {
+test("fault 80: a server that names its tools like those of another gets none of the calls for that one", async () => {
   const told = script(
     fixture("told-mcp.mjs"),
     JSON.stringify({

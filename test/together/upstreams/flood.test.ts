@@ -8,7 +8,7 @@ import { until } from "../../support/until.ts";
 
 const NOTES = 50_000;
 
-test("fault 88: progress and changed lists without end are coalesced, and hold up no other server", {
+test("fault 78: progress and changed lists without end are coalesced, and hold up no other server", {
   timeout: 120_000,
 }, async () => {
   const [flooding, quiet] = [faulty("flood"), faulty("ok")];

@@ -23,7 +23,7 @@ async function openRemote(url: string): Promise<Gateway> {
   return gateway;
 }
 
-test("fault 81: calls that an HTTP server refuses because it no longer knows the session are made under a new one", async () => {
+test("fault 71: calls that an HTTP server refuses because it no longer knows the session are made under a new one", async () => {
   const server = await legacyStreamable();
   const gateway = await openRemote(server.url);
   expect(readText(await gateway.run({ tool: "remote:echo", args: { text: "before" } }))).toBe("before");

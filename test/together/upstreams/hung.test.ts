@@ -35,7 +35,7 @@ async function getPid(gateway: Gateway): Promise<number> {
 }
 
 test.skipIf(process.platform === "win32")(
-  "fault 80: a server that hangs is ended after three calls, the status says so, and the next call has another one",
+  "fault 70: a server that hangs is ended after three calls, the status says so, and the next call has another one",
   { timeout: 60_000 },
   async () => {
     const { gateway, errors, status } = await openServer("hang", { concurrency: 3 });
@@ -57,7 +57,7 @@ test.skipIf(process.platform === "win32")(
   },
 );
 
-test("fault 80: a server whose calls take too long, and that answers a ping, stays", async () => {
+test("fault 70: a server whose calls take too long, and that answers a ping, stays", async () => {
   const { gateway, status } = await openServer("ok");
   const pid = await getPid(gateway);
   for (let times = 0; times < 4; times++) {

@@ -31,7 +31,7 @@ async function openServers(): Promise<Gateway> {
   return gateway;
 }
 
-test("fault 83: of many servers that are called, few processes stay, and those that were used last", {
+test("fault 73: of many servers that are called, few processes stay, and those that were used last", {
   timeout: 60_000,
 }, async () => {
   const gateway = await openServers();

@@ -47,7 +47,7 @@ async function listPids(serving: Serving, mode: string): Promise<number[]> {
 
 // Only Linux tells who has started a process that has left its group.
 test.skipIf(process.platform !== "linux")(
-  "fault 82: what a killed gateway leaves running is ended by the next start, and what a running one has stays",
+  "fault 72: what a killed gateway leaves running is ended by the next start, and what a running one has stays",
   { timeout: 120_000 },
   async () => {
     const home = await temporaryFolder();
