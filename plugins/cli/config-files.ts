@@ -2,7 +2,8 @@ import { access, constants } from "node:fs/promises";
 import { basename, join } from "node:path";
 import * as v from "valibot";
 import { GatewayError } from "../../core/errors.ts";
-import { describeType, isJsonObject } from "../../core/json.ts";
+import { describeIssue } from "../../core/issues.ts";
+import { isJsonObject } from "../../core/json.ts";
 import type { JsonObject, LoadedConfig, SelectedConfig } from "../../core/mod.ts";
 import type { Machine } from "../../core/services/sources.ts";
 import { trueOrFalse } from "../lib/options.ts";
@@ -53,10 +54,9 @@ export function selectConfig(content: JsonObject, file: string): SelectedConfig 
   const { enabled, ...config } = discovery;
   const parsed = v.safeParse(v.optional(trueOrFalse), enabled);
   if (!parsed.success) {
-    const found = describeType(enabled);
     throw new GatewayError(
       "CONFIG_INVALID",
-      `${file}: discovery.enabled: expected true or false, found ${found}`,
+      `${file}: ${describeIssue(parsed.issues[0], "discovery.enabled")}`,
     );
   }
   // A config that is switched off is still a config, so that no servers are imported in its place.

@@ -118,6 +118,12 @@ function parseArguments(json: string): unknown {
   }
 }
 
+/** Options that end a refusal by the guard. */
+const REQUIRED_OPTIONS: Readonly<Record<string, string>> = {
+  IDEMPOTENCY_REQUIRED: "--idempotency-key KEY",
+  CONFIRMATION_REQUIRED: "--confirm",
+};
+
 /** Creates a view in the format of the specification, or as JSON: one object, or with `stream` one for each event. */
 function createExecutionView(
   { server, tool }: { readonly server: string; readonly tool: string },
@@ -159,6 +165,8 @@ function createExecutionView(
     /** Prints an error and returns the exit code. */
     fail(error: GatewayError): number {
       print(toFailedResult(error, server, tool), () => "");
+      const option = REQUIRED_OPTIONS[error.code];
+      if (option !== undefined) process.stderr.write(`Add ${option} to the command.\n`);
       return error.kind.exit;
     },
   };

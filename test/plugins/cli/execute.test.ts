@@ -204,13 +204,17 @@ describe("execute on a guarded tool", () => {
   const tools = [{ name: "charge_card" }, { name: "delete_card" }];
   const bank = toldServer(tools, { charge_card: answer, delete_card: answer });
   const run = async (tool: string, ...more: string[]) => {
-    const { code, stdout } = await runMain(["execute", "bank", tool, "--json", ...more]);
-    return { code, ...JSON.parse(stdout) };
+    const { code, stdout, stderr } = await runMain(["execute", "bank", tool, "--json", ...more]);
+    return { code, ...JSON.parse(stdout), ...(stderr !== "" && { stderr }) };
   };
 
   test("takes a key, and replays the call under it", async () => {
     await servers({ bank }, { preset: "gateway" });
-    expect(await run("charge_card")).toMatchObject({ code: 4, error: { code: "IDEMPOTENCY_REQUIRED" } });
+    expect(await run("charge_card")).toMatchObject({
+      code: 4,
+      error: { code: "IDEMPOTENCY_REQUIRED" },
+      stderr: "Add --idempotency-key KEY to the command.\n",
+    });
     const key = ["--idempotency-key", "order-1234-charge"];
     expect(await run("charge_card", ...key)).toEqual({ code: 0, success: true, result: "done" });
     expect(await run("charge_card", ...key)).toEqual({ code: 0, success: true, result: "done" });
@@ -220,7 +224,11 @@ describe("execute on a guarded tool", () => {
 
   test("takes a confirmation", async () => {
     await servers({ bank }, { preset: "gateway" });
-    expect(await run("delete_card")).toMatchObject({ code: 4, error: { code: "CONFIRMATION_REQUIRED" } });
+    expect(await run("delete_card")).toMatchObject({
+      code: 4,
+      error: { code: "CONFIRMATION_REQUIRED" },
+      stderr: "Add --confirm to the command.\n",
+    });
     expect(await run("delete_card", "--confirm")).toMatchObject({ code: 0, success: true });
   });
 
