@@ -212,7 +212,7 @@ export function limitRows({ row, differs, prose }: Specification): void {
   differs(
     "361",
     "Ten servers of two seconds each take about three seconds, 85 % less than one after the other.",
-    "Five at once are two rounds, which take four seconds: 80 % less. (Shown at a tenth of the time.)",
+    "Five at once are two rounds, which take four seconds: 80 % less. (Shown at a tenth of the time, with room for a busy machine; npm run bench discovery measures it.)",
     async () => {
       const one = await measureDiscovery({ servers: 10, eachMs: 200, parallel: 1 });
       expect(one).toBeGreaterThanOrEqual(1_980);
