@@ -68,6 +68,8 @@ export interface BuiltinOptions {
      * @default 100000000
      */
     readonly maxBytes?: number | undefined;
+    /** File that gets one JSON line whenever the number and hash of the last record are kept in the state, at most once a second: on a disk or a mount where this user can add lines but not change them, it shows also what that user has cut, removed or rewritten. */
+    readonly anchor?: string | undefined;
   };
   readonly auth?: {
     /** Accepted tokens by their hashes; `toolpipe token` makes one. */

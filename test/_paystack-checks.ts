@@ -26,9 +26,13 @@ export async function expectNoSecret(shop: Shop): Promise<void> {
 /** Every charge was recorded before it was made, and no record was changed, however its process ended. */
 export async function expectAudited(shop: Shop, orders: readonly ChargeOrder[]): Promise<void> {
   const files = (await filesBelow(auditFolder(shop))).filter(({ path }) => path.endsWith(".jsonl"));
-  const verified = await verifyAudit(files.map(({ path }) => path));
-  expect(verified.filter(({ fault }) => fault)).toEqual([]);
   const key = installationKey(join(shop.home, "state", "audit.key"));
+  const verified = await verifyAudit(
+    files.map(({ path }) => path),
+    [],
+    { key },
+  );
+  expect(verified.filter(({ fault }) => fault)).toEqual([]);
   const intents = new Set(
     files
       .flatMap(({ text }) => text.split("\n"))

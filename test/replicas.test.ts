@@ -4,6 +4,7 @@ import { Client as ModernClient, StreamableHTTPClientTransport } from "@modelcon
 import { Client as LegacyClient } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport as LegacyTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { installationKey } from "../plugins/audit/key.ts";
 import { verifyAudit } from "../plugins/audit/mod.ts";
 import type { ChargeOrder, Executed } from "./_paystack.ts";
 import { openReplicas, type TestReplicas } from "./_replicas.ts";
@@ -118,7 +119,11 @@ async function readRecorded({ homes }: TestReplicas): Promise<(answer: Executed)
     const folder = join(home, "state", "audit");
     const names = (await readdir(folder, { recursive: true })).filter((name) => name.endsWith(".jsonl"));
     const files = names.map((name) => join(folder, name));
-    expect((await verifyAudit(files)).filter(({ fault }) => fault)).toEqual([]);
+    expect(
+      (await verifyAudit(files, [], { key: installationKey(join(home, "state", "audit.key")) })).filter(
+        ({ fault }) => fault,
+      ),
+    ).toEqual([]);
     for (const file of files) {
       for (const line of (await readFile(file, "utf8")).split("\n").filter(Boolean)) {
         const { event, request_id: id } = JSON.parse(line) as { event: string; request_id: string };

@@ -32,9 +32,12 @@ export interface AuditRecord {
 export interface AuditNote {
   readonly event: "note";
   readonly timestamp: string;
-  /** `tail_cut` if an unfinished record was removed; `records_lost` if some could not be written. */
-  readonly outcome: "tail_cut" | "records_lost";
-  /** Number of bytes, or of records. */
+  /**
+   * `tail_cut` if an unfinished record was removed; `records_lost` if some could not be written; `closed` at the end of a
+   * chain, after which there are no more.
+   */
+  readonly outcome: "tail_cut" | "records_lost" | "closed";
+  /** Number of bytes, or of records; after `closed`, of all records of the chain before. */
   readonly count: number;
 }
 
@@ -46,7 +49,9 @@ export type ChainedRecord = (AuditRecord | AuditNote) & {
   readonly seq: number;
   /** The hash of the record before; for the first one that of the last record there was, or zeros. */
   readonly prev_hash: string;
-  /** The SHA-256 of the canonical JSON (RFC 8785) of all the rest. */
+  /** Names the key of the hash. Records without one have a hash that needs no key. */
+  readonly key_id?: string | undefined;
+  /** The HMAC-SHA-256 under that key, or else the SHA-256, of the canonical JSON (RFC 8785) of all the rest. */
   readonly hash: string;
 };
 

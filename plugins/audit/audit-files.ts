@@ -1,5 +1,6 @@
 import { createReadStream } from "node:fs";
 import { join, resolve } from "node:path";
+import type { LoadedConfig } from "../../core/load-config.ts";
 import type { JsonObject } from "../../core/mod.ts";
 import type { CommandContext, ConfigChoice } from "../../core/services/command.ts";
 import { ifExists, listFolder } from "../lib/files.ts";
@@ -62,33 +63,49 @@ export const locationArgs = {
 } as const;
 
 /** Values of {@link locationArgs}. */
-interface LocationArgs extends ConfigChoice {
+export interface LocationArgs extends ConfigChoice {
   readonly file?: string | undefined;
   readonly folder?: string | undefined;
 }
 
 /** Location of audit records: one file, or all files of a folder. */
 export interface AuditLocation {
+  /** The folder, if all files of one are meant. */
+  readonly folder?: string;
   /** Lists the current files, the oldest first. */
   files(): Promise<readonly string[]>;
 }
 
 /** Locates the records that the options name, or else those of the config. */
 export async function locateAudit(given: LocationArgs, context: CommandContext): Promise<AuditLocation> {
+  checkLocation(given);
+  const isNamed = given.file !== undefined || given.folder !== undefined;
+  return locateIn(given, isNamed ? {} : getAuditOptions(await context.load(given)));
+}
+
+/** Throws if an option that names a location has no value. */
+export function checkLocation(given: LocationArgs): void {
   for (const name of ["file", "folder"] as const) {
     if (given[name] === "") throw usageError(`The option --${name} needs a value.`);
   }
+}
+
+/** Returns the options of the plugin in a config. */
+export function getAuditOptions({ settings }: Pick<LoadedConfig, "settings">): Readonly<JsonObject> {
+  return (settings?.["audit"] as JsonObject | undefined) ?? {};
+}
+
+/** Locates the records that the arguments name, or else those that the options of the plugin do. */
+export function locateIn(given: LocationArgs, { file, folder }: Readonly<JsonObject>): AuditLocation {
   if (given.file !== undefined) return locateFile(given.file);
   if (given.folder !== undefined) return locateFolder(given.folder);
-  const options = (await context.load(given)).settings?.["audit"] as JsonObject | undefined;
-  const { file, folder } = options ?? {};
   if (typeof file === "string") return locateFile(file);
   return locateFolder(typeof folder === "string" ? folder : join(stateFolder(), "audit"));
 }
 
 function locateFolder(given: string): AuditLocation {
   const folder = resolve(given);
-  return { files: () => listAuditFiles(folder) };
+  return { folder, files: () => listAuditFiles(folder) };
 }
 
 function locateFile(given: string): AuditLocation {

@@ -1,12 +1,14 @@
 import { randomBytes } from "node:crypto";
 import type { AuditNote, AuditRecord, ChainedRecord } from "../../core/services/audit.ts";
 import { canonicalJson, sha256Hex } from "../lib/hash.ts";
+import type { Signer } from "./seal.ts";
 
 /** Hash before the first record of all. */
 export const NOTHING_BEFORE: string = "0".repeat(64);
 
 /** Links records by hash. */
 export interface Chain {
+  readonly id: string;
   /** Appends a record and returns it as JSON, without unknown fields. */
   link(record: AuditRecord | AuditNote): string;
   /** The last record, to go back to if those after it could not be written. */
@@ -20,15 +22,18 @@ export interface ChainEnd {
   readonly hash: string;
 }
 
-/** Starts a chain after the record with this hash. */
-export function createChain(after: string = NOTHING_BEFORE): Chain {
+/** Starts a chain after the record with this hash. Without a signer, hashes need no key. */
+export function createChain(after: string = NOTHING_BEFORE, signer?: Signer): Chain {
+  const toHash = signer?.sign ?? sha256Hex;
+  const keyId = signer?.keyId;
   const chain = randomBytes(8).toString("hex");
   let end: ChainEnd = { seq: 0, hash: after };
   return {
+    id: chain,
     link(record) {
       const seq = end.seq + 1;
-      const canonical = canonicalRecord(record, { chain, seq, prev_hash: end.hash });
-      const hash = sha256Hex(canonical);
+      const canonical = canonicalRecord(record, { chain, key_id: keyId, seq, prev_hash: end.hash });
+      const hash = toHash(canonical);
       end = { seq, hash };
       // The hashed string is reused: serializing twice would double the cost.
       return `${canonical.slice(0, -1)},"hash":"${hash}"}`;
@@ -42,10 +47,10 @@ export function createChain(after: string = NOTHING_BEFORE): Chain {
   };
 }
 
-/** Computes the hash that a record must have. */
-export function hashRecord(record: object): string {
+/** Computes the hash that a record must have: under the key, or one that needs none. */
+export function hashRecord(record: object, signer?: Signer): string {
   const { hash: _, ...rest } = record as { hash?: unknown };
-  return sha256Hex(canonicalJson(rest));
+  return (signer?.sign ?? sha256Hex)(canonicalJson(rest));
 }
 
 /**
@@ -55,7 +60,7 @@ export function hashRecord(record: object): string {
  */
 export function canonicalRecord(
   record: AuditRecord | AuditNote,
-  place: Pick<ChainedRecord, "chain" | "seq" | "prev_hash">,
+  place: Pick<ChainedRecord, "chain" | "seq" | "prev_hash" | "key_id">,
 ): string {
   const given = record as Partial<AuditRecord & Omit<AuditNote, "event" | "outcome">>;
   return JSON.stringify({
@@ -64,6 +69,7 @@ export function canonicalRecord(
     count: given.count,
     duration_ms: given.duration_ms,
     event: given.event,
+    key_id: place.key_id,
     outcome: given.outcome,
     params_hash: given.params_hash,
     parent_id: given.parent_id,

@@ -47,7 +47,8 @@ function padKey(key: Buffer, pad: number, room: number): Buffer {
   return bytes;
 }
 
-function readKeyFile(file: string): Buffer | undefined {
+/** Reads the key of an installation; undefined if there is none. */
+export function readKeyFile(file: string): Buffer | undefined {
   let text: string;
   try {
     text = readFileSync(file, "utf8");
@@ -57,7 +58,7 @@ function readKeyFile(file: string): Buffer | undefined {
   }
   if (!PATTERN.test(text))
     throw new SyntaxError(
-      `${file}: the audit key is damaged: expected 64 hexadecimal digits. Delete the file to create a new key.`,
+      `${file}: the audit key is damaged: expected 64 hexadecimal digits. Restore it from a backup. If you delete it, a new key is created, and records under this one can no longer be verified.`,
     );
   return Buffer.from(text.trim(), "hex");
 }

@@ -16,13 +16,22 @@ import { createDriver, type DriverOptions, driverChoice, getDriverName } from ".
 import { stateFolder } from "../lib/folders.ts";
 import { canonicalJson } from "../lib/hash.ts";
 import { option } from "../lib/options.ts";
+import { createAnchors } from "./anchors.ts";
 import { createHasher, installationKey } from "./key.ts";
 import { createRecorder, draftIntent, draftOutcome, type Params, toRecord } from "./recorder.ts";
+import { createSigner, type Signer } from "./seal.ts";
 import { fileSink, folderSink, memorySink } from "./sinks.ts";
 
 export type { AuditRecord, AuditSink, ChainedRecord } from "../../core/services/audit.ts";
+export type { Anchor, Seal, Signer } from "./seal.ts";
 export { type AuditFolder, fileSink, folderSink, type MemorySink, memorySink } from "./sinks.ts";
-export { type AuditFault, type Verified, verifyAudit } from "./verify.ts";
+export {
+  type AuditFault,
+  type AuditFaultKind,
+  type Verified,
+  type VerifyOptions,
+  verifyAudit,
+} from "./verify.ts";
 
 export const AUDIT_UNAVAILABLE: ErrorKind = defineError("AUDIT_UNAVAILABLE", {
   spec: "AUDIT_UNAVAILABLE",
@@ -54,6 +63,10 @@ const options = v.strictObject({
     "Bytes of all files of the folder together, above which the oldest files are removed.",
     100_000_000,
   ),
+  anchor: option(
+    v.string(),
+    "File that gets one JSON line whenever the number and hash of the last record are kept in the state, at most once a second: on a disk or a mount where this user can add lines but not change them, it shows also what that user has cut, removed or rewritten.",
+  ),
 });
 
 /** Options of {@link audit}. */
@@ -68,33 +81,42 @@ const maxDelayMs: Readonly<Record<Risk, number>> = { low: 50, unknown: 50, mediu
  * Records every execution before and after it, and once every call that is never executed. Arguments and results are
  * not recorded. A call of high risk, as the plugin `guard` rates it, waits until its first record is on the disk and is
  * refused if it cannot be written. Any other call goes on; the failure is reported once, until a record is written again.
+ * Records are hashed under the key of this installation; where they end is kept in the state.
  */
 export const audit = definePlugin({
   name: "audit",
-  uses: [],
+  uses: ["state?"],
   keys: ["audit"],
   options,
   // Just before the tool, after the plugins that deny a call or answer it themselves.
   order: "post",
   errors: { AUDIT_UNAVAILABLE },
-  async setup(gateway, { sink, file, folder = join(stateFolder(), "audit"), keepDays, maxBytes }) {
-    gateway.register("auditSink", "file", (options) => fileSink(String(options["file"])));
+  async setup(gateway, { sink, file, folder = join(stateFolder(), "audit"), keepDays, maxBytes, anchor }) {
+    let key: InstallationKey | undefined;
+    const getKey = (): InstallationKey => {
+      key ??= readKey(gateway);
+      return key;
+    };
+    const seal = createAnchors({
+      store: gateway.services.state,
+      file: anchor,
+      keepDays,
+      signer: () => getKey().signer,
+      report: tell,
+    });
+    gateway.register("auditSink", "file", (options) => fileSink(String(options["file"]), seal));
     gateway.register("auditSink", "folder", (options) =>
-      folderSink({ folder, keepDays, maxBytes, ...options }),
+      folderSink({ folder, keepDays, maxBytes, ...options, seal }),
     );
     gateway.register("auditSink", "memory", () => memorySink());
-    const own = sink ? await openSink(gateway, sink) : file === undefined ? undefined : fileSink(file);
-    const target = own ?? folderSink({ folder, keepDays, maxBytes });
-    const recorder = createRecorder(target, (error) => {
-      gateway.report(error);
-      // The default folder was not chosen by the user, who may not listen for errors.
-      if (!own) process.stderr.write(`toolpipe: ${error.message}\n`);
-    });
+    const own = sink ? await openSink(gateway, sink) : file === undefined ? undefined : fileSink(file, seal);
+    const target = own ?? folderSink({ folder, keepDays, maxBytes, seal });
+    const recorder = createRecorder(target, (error) => tell(error, !own));
     /** Key of the arguments of a call as they were when its execution was recorded. */
     const begun = Symbol("toolpipe audit");
     let hasher: ReturnType<typeof createHasher> | undefined;
     const hashParams = (params: Params): string => {
-      hasher ??= createHasher(readKey(gateway));
+      hasher ??= createHasher(getKey().bytes);
       params.hash ??= hasher(params.json);
       return params.hash;
     };
@@ -117,8 +139,17 @@ export const audit = definePlugin({
         const writing = recorder.write(() => toRecord(draft, hashParams), maxDelayMs[risk]);
         return risk === "high" ? writing.safe.then(() => {}) : writing.room;
       },
-      close: () => recorder.close(),
+      async close() {
+        await recorder.close();
+        seal.close();
+      },
     };
+
+    /** Reports a failure. Whether the user, who did not choose the default folder, listens for errors is not known. */
+    function tell(error: GatewayError, isPrinted = true): void {
+      gateway.report(error);
+      if (isPrinted) process.stderr.write(`toolpipe: ${error.message}\n`);
+    }
 
     /** Records that a call is executed. The returned promise delays the call. */
     function begin(call: Call): MaybePromise<void> {
@@ -159,22 +190,30 @@ function createUnavailableError({ toolId }: Call): GatewayError {
   );
 }
 
+/** The key of this installation. */
+interface InstallationKey {
+  readonly bytes: Buffer;
+  /** Undefined for a temporary key, which could verify no record later. */
+  readonly signer: Signer | undefined;
+}
+
 /** Falls back to a random key: hashes are then comparable within this process only, and still cannot be guessed. */
-function readKey(gateway: Gateway): Buffer {
+function readKey(gateway: Gateway): InstallationKey {
   try {
-    return installationKey(join(stateFolder(), "audit.key"));
+    const bytes = installationKey(join(stateFolder(), "audit.key"));
+    return { bytes, signer: createSigner(bytes) };
   } catch (cause) {
     gateway.report(
       new GatewayError(
         "INTERNAL",
-        "The audit key cannot be read or created. A temporary key is used, so argument hashes cannot be compared with those of other runs.",
+        "The audit key cannot be read or created. Argument hashes cannot be compared with those of other runs, and records are hashed without a key.",
         {
           cause,
           data: { plugin: "audit", hook: "audit" },
         },
       ),
     );
-    return randomBytes(32);
+    return { bytes: randomBytes(32), signer: undefined };
   }
 }
 

@@ -3,7 +3,9 @@ import { readdir, rm, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { GatewayError } from "../../core/mod.ts";
 import type { AuditRecord, AuditSink, ChainedRecord } from "../../core/services/audit.ts";
+import { readAudit } from "./audit-files.ts";
 import { createChain } from "./chain.ts";
+import type { Seal } from "./seal.ts";
 import { createWriter, type Writer } from "./writer.ts";
 
 /** A sink whose records can be read back. */
@@ -32,6 +34,8 @@ export function memorySink(limit = 1_000): MemorySink {
 
 interface Shared {
   readonly writer: Writer;
+  /** The seals of its users. */
+  readonly seals: Set<Seal>;
   users: number;
 }
 
@@ -40,9 +44,10 @@ const writers = new Map<string, Shared>();
 
 /**
  * Appends records to a file, one JSON object a line, each with the hash of the one before. A write resolves once its
- * record is on the disk; records that come while it writes are written together.
+ * record is on the disk; records that come while it writes are written together. Without a seal, which the plugin
+ * `audit` hands to its own sinks, hashes need no key, and a file that is cut or written anew as a whole passes.
  */
-export function fileSink(file: string): Required<AuditSink> {
+export function fileSink(file: string, seal?: Seal): Required<AuditSink> {
   const path = resolve(file);
   let shared: Shared | undefined;
   let closing: Promise<void> | undefined;
@@ -56,14 +61,14 @@ export function fileSink(file: string): Required<AuditSink> {
   };
 
   function open(): Writer {
-    shared ??= acquire(path);
+    shared ??= acquire(path, seal);
     return shared.writer;
   }
 
   async function finish(): Promise<void> {
     if (!shared) return;
     await shared.writer.flush();
-    await release(path, shared);
+    await release(path, shared, seal);
   }
 }
 
@@ -71,16 +76,22 @@ function rejectClosed(): Promise<never> {
   return Promise.reject(new GatewayError("CLOSED", "The audit file is closed and takes no more records."));
 }
 
-function acquire(path: string): Shared {
-  const shared = writers.get(path) ?? { writer: createWriter(path), users: 0 };
+function acquire(path: string, seal: Seal | undefined): Shared {
+  const seals = new Set<Seal>();
+  const shared = writers.get(path) ?? { writer: createWriter(path, seals), seals, users: 0 };
   shared.users++;
+  if (seal) shared.seals.add(seal);
   writers.set(path, shared);
   return shared;
 }
 
-async function release(path: string, shared: Shared): Promise<void> {
+async function release(path: string, shared: Shared, seal: Seal | undefined): Promise<void> {
   shared.users--;
-  if (shared.users > 0) return;
+  if (shared.users > 0) {
+    await shared.writer.anchor();
+    if (seal) shared.seals.delete(seal);
+    return;
+  }
   writers.delete(path);
   await shared.writer.close();
 }
@@ -92,6 +103,7 @@ export interface AuditFolder {
   readonly keepDays: number;
   /** The oldest files above this total size are removed. */
   readonly maxBytes: number;
+  readonly seal?: Seal | undefined;
 }
 
 const DAY_MS = 86_400_000;
@@ -113,7 +125,7 @@ const processFile = [
  */
 export function folderSink(options: AuditFolder): Required<AuditSink> & { readonly file: string } {
   const file = join(options.folder, processFile);
-  const sink = fileSink(file);
+  const sink = fileSink(file, options.seal);
   let removal: Promise<void> | undefined;
   const prepare = (): Required<AuditSink> => {
     removal ??= removeOldFiles(options).catch(() => {});
@@ -131,14 +143,28 @@ export function folderSink(options: AuditFolder): Required<AuditSink> & { readon
 }
 
 /** Removes files above the limits; other files in the folder are left alone. */
-async function removeOldFiles({ folder, keepDays, maxBytes }: AuditFolder): Promise<void> {
+async function removeOldFiles({ folder, keepDays, maxBytes, seal }: AuditFolder): Promise<void> {
   const names = (await readdir(folder)).filter((name) => PATTERN.test(name) && !isInUse(name));
   const found = await Promise.all(names.map((name) => statFile(join(folder, name))));
   const files = found.filter((file) => file !== undefined).toSorted((a, b) => b.mtimeMs - a.mtimeMs);
   let bytes = 0;
   for (const { path, size, mtimeMs } of files) {
     bytes += size;
-    if (bytes > maxBytes || Date.now() - mtimeMs > keepDays * DAY_MS) await rm(path, { force: true });
+    if (bytes <= maxBytes && Date.now() - mtimeMs <= keepDays * DAY_MS) continue;
+    if (seal) await forget(path, seal);
+    await rm(path, { force: true });
+  }
+}
+
+/** Takes back the anchor of a file that is removed: its records are not missing. */
+async function forget(path: string, seal: Seal): Promise<void> {
+  for await (const { record } of readAudit(path)) {
+    const { chain, seq, hash } = record ?? {};
+    if (typeof chain !== "string" || typeof hash !== "string" || typeof seq !== "number") return;
+    const timestamp = new Date().toISOString();
+    const key_id = seal.signer()?.keyId;
+    await seal.keep({ chain, seq, hash, file: resolve(path), timestamp, key_id, removed: true });
+    return;
   }
 }
 

@@ -1,6 +1,8 @@
 import type { AuditNote, AuditRecord } from "../../core/services/audit.ts";
+import { createAnchoring } from "./anchoring.ts";
 import { type Chain, createChain } from "./chain.ts";
 import { createLogFile, type LogState } from "./log-file.ts";
+import type { Seal } from "./seal.ts";
 
 /** Writes the records of one file. */
 export type Writer = ReturnType<typeof createWriter>;
@@ -26,8 +28,12 @@ const ENOUGH = 128;
 /** Lines that are at least written again after the file was emptied: its copy may not have them. */
 const RECENT = 256;
 
-/** Creates the writer of a file. All waiting records are written together and synced once. */
-export function createWriter(path: string) {
+/**
+ * Creates the writer of a file. All waiting records are written together and synced once. With a seal, they are hashed
+ * under its key, their end is anchored, and a closing record is the last.
+ */
+export function createWriter(path: string, seals: ReadonlySet<Seal> = new Set()) {
+  const anchoring = createAnchoring(path, seals);
   const file = createLogFile(path);
   let queue: Batch[] = [];
   let writing: Promise<void> | undefined;
@@ -60,8 +66,15 @@ export function createWriter(path: string) {
       return written;
     },
     flush,
+    /** Resolves once all records are on the disk and anchored. */
+    async anchor(): Promise<void> {
+      await flush();
+      await anchoring.finish();
+    },
     async close(): Promise<void> {
       await flush();
+      if (seals.size > 0) await writeClosing().catch(() => {});
+      await anchoring.finish();
       await file.close();
     },
   };
@@ -116,6 +129,12 @@ export function createWriter(path: string) {
     if (queue.length > 0) startTimer();
   }
 
+  /** Writes the closing record: what ends with it was not cut. */
+  async function writeClosing(): Promise<void> {
+    if (!chain) return;
+    await commit(await file.prepare(), [note("closed", chain.end.seq)]);
+  }
+
   /** Makes a record. A record that fails is counted as lost and does not affect the others. */
   function make(record: AuditRecord | (() => AuditRecord)): readonly AuditRecord[] {
     try {
@@ -131,9 +150,9 @@ export function createWriter(path: string) {
     delayMs = Number.POSITIVE_INFINITY;
   }
 
-  async function commit(found: LogState, batch: readonly AuditRecord[]): Promise<void> {
+  async function commit(found: LogState, batch: readonly (AuditRecord | AuditNote)[]): Promise<void> {
     cut += found.cut ?? 0;
-    chain ??= createChain(found.last);
+    chain ??= createChain(found.last, [...seals][0]?.signer());
     const { end, link } = chain;
     const notes = [note("tail_cut", cut), note("records_lost", lost)].filter(({ count }) => count > 0);
     const records = [...notes, ...batch];
@@ -145,6 +164,7 @@ export function createWriter(path: string) {
       throw error;
     }
     cut = lost = 0;
+    anchoring.move({ ...chain.end, chain: chain.id });
     recent = keepRecent([...recent, { bytes, count: records.length }]);
   }
 

@@ -54,5 +54,6 @@ test("behind the guard a call is recorded once it may happen: a refusal and a re
       ["outcome", "ok"],
     ],
   );
-  expect(lines.at(-1)).toMatchObject({ via: "replay" });
+  expect(lines.at(-2)).toMatchObject({ via: "replay" });
+  expect(lines.at(-1)).toMatchObject({ event: "note", outcome: "closed" });
 });

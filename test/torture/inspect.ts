@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { readKeyFile } from "../../plugins/audit/key.ts";
 import { verifyAudit } from "../../plugins/audit/mod.ts";
 
 /** Findings after processes were killed. */
@@ -66,7 +67,9 @@ async function readAudit(folder: string): Promise<{ events: Map<string, string[]
       if (record) events.set(record.request_id, [...(events.get(record.request_id) ?? []), record.event]);
     }
   }
-  const brokenFiles = (await verifyAudit(files)).filter(({ fault }) => fault).length;
+  const brokenFiles = (
+    await verifyAudit(files, [], { key: readKeyFile(join(folder, "..", "audit.key")) })
+  ).filter(({ fault }) => fault).length;
   return { events, brokenFiles };
 }
 

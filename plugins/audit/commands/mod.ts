@@ -10,7 +10,8 @@ export const auditCommands: CommandTable = {
         load: async () => (await import("./tail.ts")).command,
       },
       verify: {
-        description: "Check that no record was changed, removed or moved; exit code 1 if one was",
+        description:
+          "Check that no record was changed, removed or moved, and no file cut or rewritten; exit code 1 if so",
         load: async () => (await import("./verify.ts")).command,
       },
       export: {

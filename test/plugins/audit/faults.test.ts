@@ -397,9 +397,14 @@ describe("fault 50: edited records", () => {
   test("a line that was added, and one that is no record, are found", async () => {
     const { file, lines } = await written(3);
     await save(file, lines.toSpliced(1, 0, "{}"));
-    expect(await findFault(file)).toEqual({ file, line: 2, reason: "has no place in a chain" });
+    expect(await findFault(file)).toEqual({
+      kind: "changed",
+      file,
+      line: 2,
+      reason: "has no place in a chain",
+    });
     await save(file, lines.toSpliced(1, 0, "nonsense"));
-    expect(await findFault(file)).toEqual({ file, line: 2, reason: "is not a record" });
+    expect(await findFault(file)).toEqual({ kind: "changed", file, line: 2, reason: "is not a record" });
   });
 });
 

@@ -98,11 +98,14 @@ describe("audit tail", () => {
 describe("audit verify", () => {
   test("finds nothing wrong with records as they were written", async () => {
     const file = await written("20260101T000000Z-1.jsonl", at("a", 1), at("b", 2));
-    expect(await runMain(["audit", "verify"])).toMatchObject({ code: 0, stdout: `✓ ${file}: 2 records\n` });
+    expect(await runMain(["audit", "verify"])).toMatchObject({
+      code: 0,
+      stdout: `✓ ${file}: 2 records, without a key\n`,
+    });
     await appendFile(file, '{"event":');
     expect(await runMain(["audit", "verify", file])).toMatchObject({
       code: 0,
-      stdout: `✓ ${file}: 2 records\n! ${file}: its last line was never finished, as a process was killed.\n`,
+      stdout: `✓ ${file}: 2 records, without a key\n! ${file}: its last line was never finished, as a process was killed.\n`,
     });
   });
 
