@@ -993,6 +993,11 @@ export interface BuiltinOptions {
     readonly state?: string | undefined;
     /** Milliseconds that one step in Redis may take. Without it 250, so that a decision takes less than 300. */
     readonly timeoutMs?: number | undefined;
+    /**
+     * Whether calls that need an idempotency key are made on a Redis that keeps nothing on a disk (no AOF and no snapshots): after a restart of Redis, each could be made again. With `allow`, this is a warning.
+     * @default "refuse"
+     */
+    readonly volatile?: "refuse" | "allow" | undefined;
     /** Store in place of both: `files`, `memory`, or the path of a module that exports one, alone or as `{ type, ...options }`. */
     readonly store?: string | {
       /** Name of a driver, or the path of a module that exports one. */

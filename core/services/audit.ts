@@ -26,6 +26,8 @@ export interface AuditRecord {
   /** The plugin that answered in place of the tool. */
   readonly via?: string;
   readonly duration_ms: number;
+  /** In an intent: what the shared state held then, by name. After a loss, it tells the calls of before. */
+  readonly generation?: string;
 }
 
 /** Note about the records themselves. */

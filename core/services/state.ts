@@ -67,6 +67,17 @@ export const STATE_DAMAGED: ErrorKind = defineError("STATE_DAMAGED", {
     "A stored record exists and cannot be read: it is damaged, or another version of toolpipe wrote it.",
 });
 
+export const STATE_LOST: ErrorKind = defineError("STATE_LOST", {
+  exit: 4,
+  description: "What was stored is gone, so calls under an idempotency key may have been made before.",
+});
+
+export const STATE_VOLATILE: ErrorKind = defineError("STATE_VOLATILE", {
+  spec: "STATE_VOLATILE",
+  exit: 4,
+  description: "The state is lost when the process ends, which the operation does not allow.",
+});
+
 export const STATE_VALUE_INVALID: ErrorKind = defineError("STATE_VALUE_INVALID", {
   description: "A value cannot be stored.",
 });
@@ -87,8 +98,10 @@ export interface StateEntry {
  * A value is a JSON object; keys in it that reach a prototype are dropped. Failures are `STATE_UNAVAILABLE`.
  */
 export interface StateStore {
-  /** Whether the content is lost with the process. */
+  /** Whether the content is lost with the process, or with that of the store. Of a store elsewhere it may change. */
   readonly volatile?: boolean | undefined;
+  /** Names what the store holds, where all of it may be lost at once; another name means that it was. */
+  readonly generation?: string | undefined;
   /** The clock of the store, where those of the machines that share it may differ. */
   readonly clock?: Clock | undefined;
   /** Set if processes on other machines may share the store: whether those still run cannot be known here. */
@@ -108,6 +121,10 @@ export interface StateStore {
   list(prefix: string): Promise<readonly StateEntry[]>;
   /** Returns where the records are that exist and cannot be read, such as the paths of their files. */
   listDamaged?(): Promise<readonly string[]>;
+  /** Rejects with `STATE_LOST` if what was stored before is gone, which the user has not acknowledged. */
+  checkKept?(): Promise<void>;
+  /** Goes on after a loss; false if there was none. */
+  acknowledge?(): Promise<boolean>;
   /** Closes connections and files. */
   close(): MaybePromise<void>;
 }

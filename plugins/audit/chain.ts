@@ -69,6 +69,7 @@ export function canonicalRecord(
     count: given.count,
     duration_ms: given.duration_ms,
     event: given.event,
+    generation: given.generation,
     key_id: place.key_id,
     outcome: given.outcome,
     params_hash: given.params_hash,

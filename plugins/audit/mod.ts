@@ -155,7 +155,7 @@ export const audit = definePlugin({
     function begin(call: Call): MaybePromise<void> {
       const params: Params = { json: canonicalJson(call.args) };
       call.notes[begun] = params;
-      const draft = draftIntent(call, params);
+      const draft = draftIntent(call, params, gateway.services.state?.generation);
       const risk = rateRisk(call);
       const writing = recorder.write(() => toRecord(draft, hashParams), maxDelayMs[risk]);
       if (risk !== "high") return writing.room;

@@ -116,14 +116,20 @@ interface Draft extends Pick<AuditRecord, "event" | "outcome" | "stage"> {
   readonly durationMs: number;
   readonly via: string | undefined;
   readonly params: Params;
+  readonly generation?: string | undefined;
 }
 
 /** Longest id in a record: callers choose the ids, and records stay small. */
 const MAX_ID = 256;
 
 /** Creates the draft of the record before an execution. */
-export function draftIntent({ id, parent, toolId, actor, startedAt }: Call, params: Params): Draft {
+export function draftIntent(
+  { id, parent, toolId, actor, startedAt }: Call,
+  params: Params,
+  generation?: string,
+): Draft {
   return {
+    generation,
     event: "intent",
     id,
     parentId: parent?.id,
@@ -171,6 +177,7 @@ export function toRecord(draft: Draft, hashParams: (params: Params) => string): 
   // Without a spread, which takes as long as the rest of this function.
   if (draft.parentId) record.parent_id = draft.parentId;
   if (draft.via) record.via = draft.via;
+  if (draft.generation) record.generation = draft.generation;
   return record;
 }
 

@@ -6,6 +6,7 @@ import { discoveryCommands } from "../discovery/commands/mod.ts";
 import { mcpCommands } from "../mcp/commands/mod.ts";
 import { registryCommands } from "../registries/commands/mod.ts";
 import { searchCommands } from "../search/commands/mod.ts";
+import { stateCommands } from "../state/commands/mod.ts";
 import type { Program } from "./main.ts";
 
 // Each command is loaded when it is called, so that `--version` and `--help` load no gateway.
@@ -107,6 +108,7 @@ export const toolpipeProgram: Program = {
     ...mcpCommands,
     ...authCommands,
     ...auditCommands,
+    ...stateCommands,
     completion: {
       description:
         "Print a script that makes your shell complete commands and names: bash, zsh, fish, powershell",
@@ -139,6 +141,7 @@ export const anygptProgram: Program = {
         ...approvalCommands,
         ...mcpCommands,
         ...auditCommands,
+        ...stateCommands,
       },
     },
   },

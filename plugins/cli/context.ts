@@ -59,11 +59,18 @@ export async function loadServeConfig(choice: ConfigChoice, asks = true): Promis
   return { ...reporting, options: { ...config.options, sources: { clients: "all" } } };
 }
 
-/** Reports about plugins: of a part that can never run, of a hook that was left behind, and of one that threw. */
+/**
+ * Reports about plugins: of a part that can never run, of a hook that was left behind, and of one that threw; and about
+ * state that is gone, or cannot be relied on.
+ */
 const pluginCodes: readonly string[] = [
   errorKinds.PLUGIN_INVALID.code,
   errorKinds.TIMEOUT.code,
   errorKinds.INTERNAL.code,
+  "STATE_DAMAGED",
+  "STATE_LOST",
+  "STATE_UNAVAILABLE",
+  "STATE_VOLATILE",
 ];
 
 /** Warnings of a gateway that serves: commands show the state of servers and rules themselves. */

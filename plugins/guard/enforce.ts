@@ -35,6 +35,7 @@ export function checkKey(
   policy: OperationPolicy,
   { key }: GuardRequest,
   isVolatile: boolean,
+  isShared = false,
 ): void {
   const meta = requestMeta.idempotencyKey;
   if (key !== undefined && !isClientKey(key)) {
@@ -60,14 +61,20 @@ export function checkKey(
       },
     );
   }
-  if (isVolatile) {
-    throw createRefusal(
-      STATE_VOLATILE,
-      call,
-      `"${call.toolId}" is not called: its idempotency key would be lost when this process ends.`,
-      { suggestion: "Keep the state in files or Redis, or set options.guard.allowVolatile." },
-    );
-  }
+  if (isVolatile) throw createVolatileError(call, isShared);
+}
+
+/** Creates the error of a call whose idempotency key would not outlive the process, or the Redis, that keeps it. */
+export function createVolatileError(call: Call, isShared: boolean): GatewayError {
+  const [owner, suggestion] = isShared
+    ? ["Redis", 'Set appendonly yes in Redis, or state.volatile to "allow".']
+    : ["this process", "Keep the state in files or Redis, or set options.guard.allowVolatile."];
+  return createRefusal(
+    STATE_VOLATILE,
+    call,
+    `"${call.toolId}" is not called: its idempotency key would be lost when ${owner} ends.`,
+    { suggestion, data: { sent: false } },
+  );
 }
 
 /** Creates the error of an unconfirmed call, with a token that confirms this call. */

@@ -1,5 +1,7 @@
 import { defineError, type ErrorKind } from "../../core/mod.ts";
 
+export { STATE_VOLATILE } from "../../core/services/state.ts";
+
 const INVALID_PARAMS = -32602;
 
 export const SCOPE_REQUIRED: ErrorKind = defineError("SCOPE_REQUIRED", {
@@ -44,9 +46,4 @@ export const CONFIRMATION_DECLINED: ErrorKind = defineError("CONFIRMATION_DECLIN
   spec: "CONFIRMATION_DECLINED",
   exit: 4,
   description: "The user was asked, and declined.",
-});
-export const STATE_VOLATILE: ErrorKind = defineError("STATE_VOLATILE", {
-  spec: "STATE_VOLATILE",
-  exit: 4,
-  description: "The state is lost when the process ends, which the operation does not allow.",
 });

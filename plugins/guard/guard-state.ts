@@ -15,16 +15,18 @@ export function createGuardState(
   { clock: given, replayMs, confirmationMs }: GuardSettings,
 ) {
   const store = gateway.services.state ?? memoryStore();
-  const isVolatile = store.volatile === true;
-  const clock = given ?? store.clock ?? (isVolatile ? processClock() : machineClock());
+  const clock = given ?? store.clock ?? (store.volatile === true ? processClock() : machineClock());
   const idempotency = createIdempotency(store, { clock, keepMs: replayMs });
   const confirmations = createConfirmations(store, { wall: () => clock.wall(), ttlMs: confirmationMs });
   let timer: ReturnType<typeof setTimeout> | undefined;
   let isStopped = false;
 
   return {
-    /** Whether the state is lost when the process ends. */
-    isVolatile,
+    store,
+    /** Whether the state is lost when the process ends, or the Redis that keeps it. */
+    get isVolatile() {
+      return store.volatile === true;
+    },
     idempotency,
     outbox: createOutbox(),
     confirmations,

@@ -5,6 +5,7 @@
  */
 import { type Call, definePlugin, GatewayError, type Next, type Tool } from "../../core/mod.ts";
 import {
+  createRefusal,
   getOutcome,
   getPolicy,
   isTurnedAway,
@@ -14,7 +15,7 @@ import {
 import { sleep } from "../lib/backoff.ts";
 import { createToolHasher } from "../lib/hash.ts";
 import { createConfirmationCheck } from "./confirmation-check.ts";
-import { checkKey, checkScopes } from "./enforce.ts";
+import { checkKey, checkScopes, createVolatileError } from "./enforce.ts";
 import * as guardErrors from "./errors.ts";
 import { createGuardState } from "./guard-state.ts";
 import { runOnce, runWithoutKey, toCallKey } from "./once.ts";
@@ -51,6 +52,7 @@ export const guard = definePlugin({
       confirmations: state.confirmations,
       hashTool,
     });
+    const isShared = state.store.shared !== undefined;
     const running = new Set<Promise<void>>();
     const judged = new WeakSet<Tool>();
 
@@ -73,7 +75,7 @@ export const guard = definePlugin({
         checkScopes(call, policy, settings.scopes);
         const request = readGuardRequest(call.meta);
         if (request.dryRun) return;
-        checkKey(call, policy, request, !settings.allowVolatile && state.isVolatile);
+        checkKey(call, policy, request, !settings.allowVolatile && state.isVolatile, isShared);
         return confirming.checkPresence(call, tool);
       },
       execute(call, next) {
@@ -94,6 +96,20 @@ export const guard = definePlugin({
       },
     };
 
+    /** Throws if Redis has lost the keys of earlier calls, or turns out to keep none of them. */
+    async function checkKept(call: Call, tool: Tool): Promise<void> {
+      await state.store.checkKept?.().catch((thrown: unknown) => {
+        const { kind, message, data } = GatewayError.from(thrown);
+        throw createRefusal(kind, call, `"${tool.id}" is not called: ${message}`, {
+          cause: thrown,
+          suggestion: "Ask the operator of the gateway what was done, before anything is done again.",
+          data: { ...data, sent: false, safe_new_key: false },
+        });
+      });
+      if (getPolicy(tool).idempotencyRequired && !settings.allowVolatile && state.isVolatile)
+        throw createVolatileError(call, isShared);
+    }
+
     async function protect(call: Call, tool: Tool, next: Next): Promise<void> {
       const { key } = readGuardRequest(call.meta);
       const purpose = typeof key === "string" ? toCallKey(call, key) : call.id;
@@ -107,7 +123,14 @@ export const guard = definePlugin({
         if (typeof key !== "string" || !needsKey(tool)) await runWithoutKey(call, tool, send);
         else
           await runOnce(
-            { gateway, hashTool, idempotency: state.idempotency, outbox: state.outbox, ...settings },
+            {
+              gateway,
+              hashTool,
+              idempotency: state.idempotency,
+              outbox: state.outbox,
+              checkKept: () => checkKept(call, tool),
+              ...settings,
+            },
             call,
             tool,
             key,

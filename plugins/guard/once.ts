@@ -38,6 +38,8 @@ export async function runOnce(
     readonly gateway: Gateway;
     readonly idempotency: Idempotency;
     readonly outbox: Outbox;
+    /** Throws if earlier keys may be lost. Asked when the key is taken: a loss after that is one of this call alone. */
+    readonly checkKept: () => Promise<void>;
     readonly hashTool: (tool: Tool) => string;
     readonly deadlineMs: number;
     readonly maxResultBytes: number;
@@ -93,6 +95,7 @@ export async function runOnce(
     // If it was cancelled while the key was stored, nothing was sent.
     if (call.cancelled)
       throw new GatewayError(call.cancelled.kind, call.cancelled.message, { data: { sent: false } });
+    await parts.checkKept();
     await next();
     if (!call.result) {
       const message = `No plugin answered the call of "${tool.id}".`;

@@ -4,8 +4,10 @@ import { definePlugin, type Gateway, GatewayError } from "../../core/mod.ts";
 import {
   isDamaged,
   STATE_DAMAGED,
+  STATE_LOST,
   STATE_UNAVAILABLE,
   STATE_VALUE_INVALID,
+  STATE_VOLATILE,
   type StateStore,
   type StateStoreDriver,
 } from "../../core/services/state.ts";
@@ -14,6 +16,7 @@ import { stateFolder } from "../lib/folders.ts";
 import { memoryStore } from "../lib/memory-store.ts";
 import { option } from "../lib/options.ts";
 import { fileStore } from "./file.ts";
+import type { RedisStore, RedisStoreOptions } from "./redis.ts";
 
 export {
   type SharedState,
@@ -38,6 +41,11 @@ const options = v.strictObject({
     v.pipe(v.number(), v.minValue(1, "a number of milliseconds, 1 or more")),
     "Milliseconds that one step in Redis may take. Without it 250, so that a decision takes less than 300.",
   ),
+  volatile: option(
+    v.picklist(["refuse", "allow"]),
+    "Whether calls that need an idempotency key are made on a Redis that keeps nothing on a disk (no AOF and no snapshots): after a restart of Redis, each could be made again. With `allow`, this is a warning.",
+    "refuse",
+  ),
   store: option(
     v.union(
       [v.custom<StateStore>(isStore), driverChoice],
@@ -54,8 +62,14 @@ export type StateOptions = v.InferInput<typeof options>;
 const stateStores: Readonly<Record<string, StateStoreDriver>> = {
   files: ({ folder }) => fileStore(typeof folder === "string" ? folder : defaultFolder()),
   memory: () => memoryStore(),
-  redis: async ({ address, timeoutMs }) =>
-    (await openRedis(String(address), typeof timeoutMs === "number" ? timeoutMs : undefined)).store,
+  redis: async ({ address, timeoutMs, volatile }) =>
+    (
+      await openRedis(String(address), {
+        timeoutMs: typeof timeoutMs === "number" ? timeoutMs : undefined,
+        volatile: volatile === "allow" ? "allow" : "refuse",
+        folder: join(stateFolder(), "redis"),
+      })
+    ).store,
 };
 
 /** Stores what must survive a restart. Nothing is written before a plugin has something to store. */
@@ -66,15 +80,23 @@ export const state = definePlugin({
   keys: ["state"],
   takesString: true,
   options,
-  errors: { STATE_DAMAGED, STATE_UNAVAILABLE, STATE_VALUE_INVALID },
-  async setup(gateway, { folder = defaultFolder(), state: address, timeoutMs, store: choice }) {
+  errors: { STATE_DAMAGED, STATE_LOST, STATE_UNAVAILABLE, STATE_VALUE_INVALID },
+  async setup(gateway, { folder = defaultFolder(), state: address, timeoutMs, volatile, store: choice }) {
     for (const [name, driver] of Object.entries(stateStores)) gateway.register("stateStore", name, driver);
-    const shared = choice || address === undefined ? undefined : await openRedis(address, timeoutMs);
+    const shared =
+      choice || address === undefined
+        ? undefined
+        : await openRedis(address, {
+            timeoutMs,
+            volatile,
+            folder: join(stateFolder(), "redis"),
+            onLost: (error) => gateway.report(error),
+          });
     const store = await openStore();
     gateway.provide("state", reportDamage(gateway, store));
     return {
       ready() {
-        if (shared?.isReachable === false) gateway.report(new GatewayError(STATE_UNAVAILABLE, UNREACHABLE));
+        if (shared?.problem) gateway.report(shared.problem);
       },
       close: () => store.close(),
     };
@@ -96,7 +118,26 @@ export const state = definePlugin({
 function reportDamage(gateway: Gateway, store: StateStore): StateStore {
   const reported = new Set<string>();
   return {
-    volatile: store.volatile,
+    get volatile() {
+      return store.volatile;
+    },
+    get generation() {
+      return store.generation;
+    },
+    async checkKept() {
+      try {
+        await store.checkKept?.();
+        reported.delete(STATE_LOST.code);
+      } catch (thrown) {
+        const error = GatewayError.from(thrown);
+        if (error.code === STATE_LOST.code && !reported.has(error.code)) {
+          reported.add(error.code);
+          gateway.report(error);
+        }
+        throw thrown;
+      }
+    },
+    acknowledge: async () => (await store.acknowledge?.()) ?? false,
     clock: store.clock,
     shared: store.shared,
     async get(key) {
@@ -119,8 +160,6 @@ function reportDamage(gateway: Gateway, store: StateStore): StateStore {
   };
 }
 
-const UNREACHABLE = "Redis cannot be reached. Calls that need stored state fail until Redis is back.";
-
 function defaultFolder(): string {
   return join(stateFolder(), "store");
 }
@@ -128,16 +167,42 @@ function defaultFolder(): string {
 /** Opens a store in Redis. One that is down may come back; one that may evict keys is refused. */
 async function openRedis(
   address: string,
-  timeoutMs: number | undefined,
-): Promise<{ store: StateStore; isReachable: boolean }> {
+  options: RedisStoreOptions,
+): Promise<{ store: StateStore; problem: GatewayError | undefined }> {
   const { redisStore } = await import("./redis.ts");
-  const store = redisStore(expandVariables(address), { timeoutMs });
+  const store = redisStore(expandVariables(address), options);
   try {
-    return { store, isReachable: await store.isReachable() };
+    return { store, problem: await findProblem(store, options.volatile) };
   } catch (thrown) {
     await store.close();
     throw thrown;
   }
+}
+
+/** Returns what the user has to know at the start. */
+async function findProblem(
+  store: RedisStore,
+  volatile: RedisStoreOptions["volatile"],
+): Promise<GatewayError | undefined> {
+  if (!(await store.isReachable())) {
+    const why = store.failure === undefined ? "" : ` (${store.failure})`;
+    const message = `Redis cannot be reached${why}. Calls that need stored state fail until Redis is back.`;
+    return new GatewayError(STATE_UNAVAILABLE, message);
+  }
+  try {
+    await store.learn();
+  } catch (thrown) {
+    return GatewayError.from(thrown);
+  }
+  if (!store.keepsNothing) return undefined;
+  const effect =
+    volatile === "allow"
+      ? "after its restart, calls can be made again under a key that was used"
+      : 'calls that need an idempotency key are refused. Set appendonly yes in Redis, or state.volatile to "allow"';
+  return new GatewayError(
+    STATE_VOLATILE,
+    `Redis keeps nothing on a disk, as far as it says (no AOF, no snapshots): ${effect}.`,
+  );
 }
 
 function expandVariables(address: string): string {

@@ -13,6 +13,10 @@ export interface RedisConnection {
   run<T>(what: "read" | "written", work: (redis: Redis) => Promise<T>): Promise<T>;
   /** Returns whether Redis can be reached. Rejects if it may evict keys. */
   isReachable(): Promise<boolean>;
+  /** Whether Redis keeps nothing on a disk; false before the first answer. */
+  readonly isVolatile: boolean;
+  /** Why the last connection failed, in a word. */
+  readonly failure: string | undefined;
   close(): Promise<void>;
 }
 
@@ -20,6 +24,8 @@ interface RedisConnectionOptions {
   readonly url: string;
   /** Limit of each {@link RedisConnection.run}. */
   readonly timeoutMs: number;
+  /** Called once when the connection is lost or refused, until it is back. */
+  readonly onLost?: ((error: GatewayError) => void) | undefined;
 }
 
 /** Time after a failed connection in which further commands fail at once. */
@@ -30,7 +36,7 @@ const CONNECT_MS = 2_000;
 const EXAMINE_MS = 600_000;
 
 /** Creates a connection that opens on first use, and reopens after it was lost. */
-export function openRedisConnection({ url, timeoutMs }: RedisConnectionOptions): RedisConnection {
+export function openRedisConnection({ url, timeoutMs, onLost }: RedisConnectionOptions): RedisConnection {
   // Without the credentials.
   const host = URL.canParse(url) ? new URL(url).host : "its address";
   let opening: Promise<Redis> | undefined;
@@ -38,8 +44,20 @@ export function openRedisConnection({ url, timeoutMs }: RedisConnectionOptions):
   let downUntil = 0;
   let fitUntil = 0;
   let ahead: number | undefined;
+  let isVolatile = false;
+  let failure: string | undefined;
+  let wasReady = false;
+  let isClosing = false;
+  /** What was told since the connection was ready. */
+  const told = new Set<string>();
 
   return {
+    get isVolatile() {
+      return isVolatile;
+    },
+    get failure() {
+      return failure;
+    },
     now: () => (ahead === undefined ? Date.now() : performance.now() + ahead),
     async run(what, work) {
       try {
@@ -72,6 +90,7 @@ export function openRedisConnection({ url, timeoutMs }: RedisConnectionOptions):
       }
     },
     async close() {
+      isClosing = true;
       const redis = await opening?.catch(() => undefined);
       redis?.disconnect();
     },
@@ -90,8 +109,15 @@ export function openRedisConnection({ url, timeoutMs }: RedisConnectionOptions):
         reconnectOnError: (error) => error.message.startsWith("READONLY"),
       });
       // Each command reports its own failure.
-      redis.on("error", () => {});
+      redis.on("error", (error) => {
+        failure = toReason(error);
+        if (REFUSED.test(failure)) tellOnce("refused");
+      });
+      redis.on("close", () => tellOnce("lost"));
       redis.on("ready", () => {
+        wasReady = true;
+        failure = undefined;
+        told.clear();
         downUntil = 0;
         fitUntil = 0;
       });
@@ -99,6 +125,15 @@ export function openRedisConnection({ url, timeoutMs }: RedisConnectionOptions):
       return redis;
     });
     return opening;
+  }
+
+  /** A first connection that fails is told by the start, unless Redis refuses it later. */
+  function tellOnce(what: "lost" | "refused"): void {
+    if (isClosing || !wasReady || told.has(what)) return;
+    told.add(what);
+    const why = failure === undefined ? "" : ` (${failure})`;
+    const message = `The connection to Redis at ${host} was ${what}${why}. Calls that need stored state fail until it is back.`;
+    onLost?.(new GatewayError(STATE_UNAVAILABLE, message));
   }
 
   async function waitUntilReady(redis: Redis): Promise<Redis> {
@@ -125,7 +160,11 @@ export function openRedisConnection({ url, timeoutMs }: RedisConnectionOptions):
   /** Checks that Redis evicts no keys, since a call could then be made twice, and reads its clock. */
   async function examine(redis: Redis): Promise<void> {
     const asked = performance.now();
-    const [memory, [seconds, micros]] = await Promise.all([redis.info("memory"), redis.time()]);
+    const [memory, [seconds, micros], keeps] = await Promise.all([
+      redis.info("memory"),
+      redis.time(),
+      keepsOnDisk(redis),
+    ]);
     const answered = performance.now();
     const policy = /maxmemory_policy:(\S+)/.exec(memory)?.[1];
     if (policy !== undefined && policy !== "noeviction") {
@@ -135,6 +174,7 @@ export function openRedisConnection({ url, timeoutMs }: RedisConnectionOptions):
       );
     }
     ahead = Number(seconds) * 1000 + Number(micros) / 1000 - (asked + answered) / 2;
+    isVolatile = !keeps;
     fitUntil = answered + EXAMINE_MS;
   }
 
@@ -149,6 +189,16 @@ export function openRedisConnection({ url, timeoutMs }: RedisConnectionOptions):
       clearTimeout(timer);
     }
   }
+}
+
+/** Answers of a Redis that takes no commands from here. */
+const REFUSED = /^(WRONGPASS|NOAUTH|NOPERM)$/;
+
+/** Whether Redis writes to a disk, as a log or in snapshots. One that does not say so counts as one that does not. */
+async function keepsOnDisk(redis: Redis): Promise<boolean> {
+  if (/aof_enabled:1/.test(await redis.info("persistence"))) return true;
+  const [, save] = (await redis.config("GET", "save").catch(() => [])) as readonly unknown[];
+  return typeof save === "string" && save !== "";
 }
 
 /** ioredis is an optional dependency: few users need it. */

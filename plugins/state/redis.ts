@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { isJsonObject, type JsonObject } from "../../core/mod.ts";
+import { join } from "node:path";
+import { type GatewayError, isJsonObject, type JsonObject } from "../../core/mod.ts";
 import {
   type Clock,
   createDamagedError,
@@ -8,8 +9,10 @@ import {
   type StateEntry,
   type StateStore,
 } from "../../core/services/state.ts";
+import { sha256Hex } from "../lib/hash.ts";
 import { decodeState, encodeState } from "../lib/memory-store.ts";
 import { openRedisConnection, type RedisConnection } from "./redis-connection.ts";
+import { createGeneration } from "./redis-generation.ts";
 import { createRedisShared } from "./redis-shared.ts";
 
 /** Options of {@link redisStore}. */
@@ -18,6 +21,12 @@ export interface RedisStoreOptions {
   readonly prefix?: string | undefined;
   /** Timeout of a step in milliseconds; 250 by default, so that a decision takes less than 300. */
   readonly timeoutMs?: number | undefined;
+  /** Whether calls that need a key may rely on a Redis that keeps nothing on a disk; `refuse` by default. */
+  readonly volatile?: "refuse" | "allow" | undefined;
+  /** Folder in which the generation is kept as well; without it, a loss is noticed by this process alone. */
+  readonly folder?: string | undefined;
+  /** Called once when the connection is lost or refused, until it is back. */
+  readonly onLost?: ((error: GatewayError) => void) | undefined;
 }
 
 /** A store in Redis. */
@@ -26,6 +35,12 @@ export interface RedisStore extends StateStore {
   readonly shared: SharedState & { readonly limiter: RateLimiter };
   /** Returns whether Redis can be reached. Rejects if it may evict keys. */
   isReachable(): Promise<boolean>;
+  /** Whether Redis keeps nothing on a disk, allowed or not. */
+  readonly keepsNothing: boolean;
+  /** Why the last connection failed, in a word. */
+  readonly failure: string | undefined;
+  /** Takes note of what Redis holds now, as far as it is known. Rejects with `STATE_LOST`. */
+  learn(): Promise<void>;
 }
 
 /** Length of a version: a UUID, which precedes the value. */
@@ -48,8 +63,14 @@ return redis.call("DEL", KEYS[1])`;
  * atomically. It is as safe as Redis: if a master fails before it has replicated a key, the key is lost.
  */
 export function redisStore(url: string, options: RedisStoreOptions = {}): RedisStore {
-  const { prefix = "toolpipe:", timeoutMs = 250 } = options;
-  const connection = openRedisConnection({ url, timeoutMs });
+  const { prefix = "toolpipe:", timeoutMs = 250, volatile = "refuse", folder, onLost } = options;
+  const connection = openRedisConnection({ url, timeoutMs, onLost });
+  const place = toPlace(url);
+  const generation = createGeneration(connection, {
+    key: `${prefix}generation`,
+    file: folder && join(folder, `${sha256Hex(`${place} ${prefix}`)}.txt`),
+    host: place.split("/")[0] ?? "",
+  });
   const shared = createRedisShared(connection, url, prefix);
   const toRedisKey = (key: string): string => `${prefix}state:${encodeKey(key)}`;
   const toLocation = (key: string): string => `${toRedisKey(key)} in Redis`;
@@ -57,6 +78,21 @@ export function redisStore(url: string, options: RedisStoreOptions = {}): RedisS
 
   return {
     shared,
+    get volatile() {
+      return volatile === "refuse" && connection.isVolatile;
+    },
+    get keepsNothing() {
+      return connection.isVolatile;
+    },
+    get failure() {
+      return connection.failure;
+    },
+    get generation() {
+      return generation.current;
+    },
+    learn: generation.learn,
+    checkKept: generation.check,
+    acknowledge: generation.acknowledge,
     clock: { wall: connection.now, steady: connection.now, boot: "redis" },
     isReachable: () => connection.isReachable(),
     async get(key) {
@@ -117,6 +153,13 @@ export function redisStore(url: string, options: RedisStoreOptions = {}): RedisS
     }
     return found;
   }
+}
+
+/** Names a Redis: host, port and number of the database, without credentials. */
+function toPlace(url: string): string {
+  if (!URL.canParse(url)) return "its address";
+  const { host, pathname } = new URL(url);
+  return `${host}${pathname === "/" ? "" : pathname}`;
 }
 
 /** Scans in batches, since there may be very many keys. A key may be found more than once while others are set. */

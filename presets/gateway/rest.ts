@@ -50,6 +50,7 @@ const codesByStatus: Readonly<Record<number, readonly string[]>> = {
     "OVERLOADED",
     "AUDIT_UNAVAILABLE",
     "STATE_UNAVAILABLE",
+    "STATE_LOST",
     "STATE_VOLATILE",
     "BREAKER_OPEN",
   ],

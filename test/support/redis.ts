@@ -16,7 +16,7 @@ export interface TestRedis {
   stop(): Promise<void>;
 }
 
-/** Starts a Redis that keeps nothing on the disk unless it is told to. */
+/** Starts a Redis that says that it takes snapshots, and has no time to: nothing outlives it unless it is told to. */
 export async function startRedis(...settings: readonly string[]): Promise<TestRedis> {
   for (let tries = 1; ; tries++) {
     const port = await freePort();
@@ -30,7 +30,7 @@ export async function startRedis(...settings: readonly string[]): Promise<TestRe
         "--bind",
         "127.0.0.1",
         "--save",
-        "",
+        "86400 1000000",
         "--appendonly",
         "no",
         "--dir",

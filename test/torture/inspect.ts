@@ -68,7 +68,7 @@ async function readAudit(folder: string): Promise<{ events: Map<string, string[]
     }
   }
   const brokenFiles = (
-    await verifyAudit(files, [], { key: readKeyFile(join(folder, "..", "audit.key")) })
+    await verifyAudit(files, [], { key: readKeyFile(join(folder, "..", "home", "state", "audit.key")) })
   ).filter(({ fault }) => fault).length;
   return { events, brokenFiles };
 }

@@ -5,6 +5,7 @@ import { GatewayError } from "../../../core/mod.ts";
 import { configArgs, defineCommand } from "../../../core/services/command.ts";
 import type { StateStore } from "../../../core/services/state.ts";
 import { ifExists } from "../../lib/files.ts";
+import { keepStateAlone } from "../../lib/state-alone.ts";
 import { formatCount, formatPath, output, toTerminalLine, usageError } from "../../lib/terminal/output.ts";
 import {
   checkLocation,
@@ -66,22 +67,10 @@ export const command = defineCommand({
         );
         return isIntact ? 0 : 1;
       },
-      { adjust: keepState },
+      { adjust: keepStateAlone },
     );
   },
 });
-
-/** No plugin but the one that opens the state is needed. */
-function keepState(config: LoadedConfig): LoadedConfig {
-  const isState = ({ name }: { readonly name: string }): boolean => name === "state";
-  const { preset, plugins = [], options = {} } = config;
-  return {
-    ...config,
-    options: Object.fromEntries(Object.entries(options).filter(([name]) => name === "state")),
-    preset: { ...preset, plugins: preset.plugins.filter(isState) },
-    plugins: plugins.filter(isState),
-  };
-}
 
 async function verify(given: Given, config: LoadedConfig, store: StateStore | undefined) {
   const options = getAuditOptions(config);

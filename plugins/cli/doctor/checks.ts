@@ -178,12 +178,14 @@ function checkLeftOut({ warnings }: Collected): Finding[] {
 
 async function checkState({ services: { state } }: Gateway): Promise<Finding[]> {
   const damaged = (await state?.listDamaged?.()) ?? [];
-  return damaged.map((location) => ({
-    severity: "broken",
-    code: "STATE_DAMAGED",
-    problem: `The stored record ${location} cannot be read. Calls that depend on it are refused.`,
-    fix: "Restore it from a backup, or delete it if what it recorded no longer matters.",
-  }));
+  return damaged.map(
+    (location): Finding => ({
+      severity: "broken",
+      code: "STATE_DAMAGED",
+      problem: `The stored record ${location} cannot be read. Calls that depend on it are refused.`,
+      fix: "Restore it from a backup, or delete it if what it recorded no longer matters.",
+    }),
+  );
 }
 
 function checkTools(gateway: Gateway): Finding[] {

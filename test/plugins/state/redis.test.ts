@@ -201,7 +201,7 @@ describe.skipIf(!hasRedis)("the plugin with a Redis (needs Redis)", () => {
       plugins: [listening(), state({ state: `redis://127.0.0.1:${port}` })],
     });
     expect(errors).toEqual([
-      "Redis cannot be reached. Calls that need stored state fail until Redis is back.",
+      "Redis cannot be reached (ECONNREFUSED). Calls that need stored state fail until Redis is back.",
     ]);
     const redis = await startRedis("--port", String(port));
     await expect
