@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import {
   type ChargeOrder,
@@ -98,9 +99,20 @@ test("an agent charges a saved card, once, and whatever it does wrong is refused
 
   await expectNoSecret(shop);
   await expectAudited(shop, [order]);
-  const verified = await runCli(["audit", "verify", "--json", "--folder", auditFolder(shop)], {
-    cwd: shop.home,
-  });
+  const verified = await runCli(
+    [
+      "audit",
+      "verify",
+      "--json",
+      "--folder",
+      auditFolder(shop),
+      "--key",
+      join(shop.home, "state", "audit.key"),
+    ],
+    {
+      cwd: shop.home,
+    },
+  );
   expect([verified.code, JSON.parse(verified.stdout)]).toMatchObject([0, { valid: true }]);
 }, 60_000);
 
