@@ -21,17 +21,25 @@ import { createHasher, installationKey } from "./key.ts";
 import { createRecorder, draftIntent, draftOutcome, type Params, toRecord } from "./recorder.ts";
 import { createSigner, type Signer } from "./seal.ts";
 import { fileSink, folderSink, memorySink } from "./sinks.ts";
+import type { Verified, VerifyOptions } from "./verify.ts";
 
 export type { AuditRecord, AuditSink, ChainedRecord } from "../../core/services/audit.ts";
 export type { Anchor, Seal, Signer } from "./seal.ts";
 export { type AuditFolder, fileSink, folderSink, type MemorySink, memorySink } from "./sinks.ts";
-export {
-  type AuditFault,
-  type AuditFaultKind,
-  type Verified,
-  type VerifyOptions,
-  verifyAudit,
-} from "./verify.ts";
+export type { AuditFault, AuditFaultKind, Verified, VerifyOptions } from "./verify.ts";
+
+/**
+ * Checks that every record of these files is unchanged and follows its predecessor. A file may continue another one,
+ * or one of `beside`, as it does after a rotation.
+ */
+export async function verifyAudit(
+  files: readonly string[],
+  beside?: readonly string[],
+  options?: VerifyOptions,
+): Promise<readonly Verified[]> {
+  const verify = await import("./verify.ts");
+  return verify.verifyAudit(files, beside, options);
+}
 
 export const AUDIT_UNAVAILABLE: ErrorKind = defineError("AUDIT_UNAVAILABLE", {
   spec: "AUDIT_UNAVAILABLE",
@@ -97,8 +105,11 @@ export const audit = definePlugin({
       key ??= readKey(gateway);
       return key;
     };
+    const { state } = gateway.services;
+    // Only a store that several machines share can lose its records while the gateway runs.
+    const shared = state?.shared && state;
     const seal = createAnchors({
-      store: gateway.services.state,
+      store: state,
       file: anchor,
       keepDays,
       signer: () => getKey().signer,
@@ -155,7 +166,7 @@ export const audit = definePlugin({
     function begin(call: Call): MaybePromise<void> {
       const params: Params = { json: canonicalJson(call.args) };
       call.notes[begun] = params;
-      const draft = draftIntent(call, params, gateway.services.state?.generation);
+      const draft = draftIntent(call, params, shared?.generation);
       const risk = rateRisk(call);
       const writing = recorder.write(() => toRecord(draft, hashParams), maxDelayMs[risk]);
       if (risk !== "high") return writing.room;

@@ -88,7 +88,7 @@ test("records as they were written pass, with a closing record and one anchor", 
   expect(await runMain(["audit", "verify"])).toMatchObject({ code: 0, stdout: `✓ ${file}: 15 records\n` });
 });
 
-describe("fault 130: the end of the audit is cut off", () => {
+describe("fault 94: the end of the audit is cut off", () => {
   test("after the gateway was closed", async () => {
     const file = await recordCalls(7);
     await save(file, (await readLines(file)).slice(0, -6));
@@ -145,7 +145,7 @@ describe("fault 130: the end of the audit is cut off", () => {
   });
 });
 
-describe("fault 131: a file of the audit is removed", () => {
+describe("fault 95: a file of the audit is removed", () => {
   test("alone, or with its folder", async () => {
     const file = await recordCalls(7);
     await rm(file);
@@ -172,7 +172,7 @@ describe("fault 131: a file of the audit is removed", () => {
   });
 });
 
-describe("fault 132: all records are rewritten, with new hashes", () => {
+describe("fault 96: all records are rewritten, with new hashes", () => {
   test.each<[what: string, change: (record: object) => object]>([
     ["as if no key were needed", ({ key_id: _, ...rest }: { key_id?: string }) => forge(rest)],
     ["under the name of the key", forge],
@@ -213,7 +213,7 @@ describe("fault 132: all records are rewritten, with new hashes", () => {
   });
 });
 
-describe("fault 133: records are of the format without a key", () => {
+describe("fault 97: records are of the format without a key", () => {
   /** Records as versions before wrote them. */
   async function writeOld(file: string): Promise<void> {
     const sink = fileSink(file);

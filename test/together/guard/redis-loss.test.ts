@@ -51,7 +51,7 @@ async function run(gateway: Gateway, key: string): Promise<string> {
 
 const keys = Array.from({ length: 20 }, (_, index) => `key-number-${index}`);
 
-describe.skipIf(!hasRedis)("fault 134: Redis keeps nothing on a disk (needs Redis)", () => {
+describe.skipIf(!hasRedis)("fault 98: Redis keeps nothing on a disk (needs Redis)", () => {
   test("calls that need a key are refused, reads are not, and the operator is told", async () => {
     const { url } = await start(...FORGETFUL);
     const { gateway, charge, effects, reports } = await machine(url);
@@ -92,7 +92,7 @@ describe.skipIf(!hasRedis)("fault 134: Redis keeps nothing on a disk (needs Redi
   });
 });
 
-describe.skipIf(!hasRedis)("fault 135: Redis has lost what was stored in it (needs Redis)", () => {
+describe.skipIf(!hasRedis)("fault 99: Redis has lost what was stored in it (needs Redis)", () => {
   async function writeConfig(url: string): Promise<string> {
     const file = join(project, "toolpipe.config.json");
     await writeFile(file, JSON.stringify({ preset: "gateway", state: { state: url, volatile: "allow" } }));

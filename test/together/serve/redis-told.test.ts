@@ -30,7 +30,7 @@ async function serve(address: string): Promise<() => string> {
   return () => text;
 }
 
-test.skipIf(!hasRedis)("fault 136: a wrong password of Redis is on stderr, and not itself", async () => {
+test.skipIf(!hasRedis)("fault 100: a wrong password of Redis is on stderr, and not itself", async () => {
   const redis = await startRedis("--requirepass", "the right one");
   onTestFinished(() => redis.stop());
   const printed = await serve(`redis://:the-wrong-one@127.0.0.1:${redis.port}`);
@@ -40,7 +40,7 @@ test.skipIf(!hasRedis)("fault 136: a wrong password of Redis is on stderr, and n
 });
 
 test.skipIf(!hasRedis)(
-  "fault 136: a Redis that is lost while the gateway serves is on stderr, once",
+  "fault 100: a Redis that is lost while the gateway serves is on stderr, once",
   async () => {
     const redis = await startRedis("--save", "", "--appendonly", "no");
     const printed = await serve(redis.url);
