@@ -8,6 +8,13 @@ import { quoteForShell, toTerminalLine, toTerminalLines } from "../lib/terminal/
 import { fileStore, stateFolder } from "../state/mod.ts";
 import { findReadable, projectFiles, userFiles } from "./config-files.ts";
 
+/** The config of a folder. */
+export interface FolderConfig {
+  readonly file?: string;
+  /** A config that is not approved, and the explanation why it is not used. */
+  readonly refused?: { readonly file: string; readonly why: string };
+}
+
 /** The kind of approval that the config of a folder needs. */
 const KIND = "config";
 /** Lines of a config that are shown before the question, half of them from its end. */
@@ -31,15 +38,15 @@ export async function requireApprovedConfigs(cwd: string, asks: boolean): Promis
   }
 }
 
-/** Finds the config of a folder if it is approved, or the one that is not. */
-export async function findApprovedConfig(cwd: string): Promise<{ file?: string; refused?: string }> {
+/** Finds the config of a folder if it is approved, or explains why the one that it has is not used. */
+export async function findApprovedConfig(cwd: string): Promise<FolderConfig> {
   const [file] = await findFolderConfigs(cwd);
   if (file === undefined) return {};
-  return (await isConfigApproved(file)) ? { file } : { refused: file };
+  return (await isConfigApproved(file)) ? { file } : { refused: { file, why: describeRefused(file) } };
 }
 
 /** Explains that a config is not used, with the command that approves it. */
-export function describeRefused(file: string): string {
+function describeRefused(file: string): string {
   return `${toTerminalLine(file)} is not used, because it is not approved in its current form. To use it, read it, then run: toolpipe approve --file ${quoteForShell(file)}`;
 }
 

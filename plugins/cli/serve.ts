@@ -5,6 +5,7 @@ import { sleep } from "../lib/backoff.ts";
 import { usageError } from "../lib/terminal/output.ts";
 import { untilSignal } from "../lib/terminal/process.ts";
 import { type HttpServerOptions, serveHttp, serveStdio } from "../serve/mod.ts";
+import type { FolderConfig } from "./config-approval.ts";
 import { findReadable, userFiles } from "./config-files.ts";
 import { loadServeConfig, PORT, parsePort, withPages } from "./context.ts";
 import { announceMode, type FollowedGateway, followConfig } from "./follow-config.ts";
@@ -140,9 +141,15 @@ function splitList(given: string): readonly string[] {
 
 interface Choice {
   readonly args: ConfigChoice;
-  /** Explanation why the config of the folder is not used, where it is not approved. */
-  readonly refused?: { readonly file: string; readonly why: string } | undefined;
+  /** Config of the folder that is not approved and not used. */
+  readonly refused?: FolderConfig["refused"];
 }
+
+/** Finds the config of a folder. Where nothing can be approved, no config of a folder is used. */
+const finders: readonly ((cwd: string) => Promise<FolderConfig>)[] = [
+  // Loaded only where it is needed: most clients start toolpipe with a config that is named.
+  async (cwd) => (await import("./config-approval.ts")).findApprovedConfig(cwd),
+];
 
 /**
  * Chooses the config. A user at a terminal is asked, and one who names a config trusts it. A client starts toolpipe in any
@@ -150,15 +157,11 @@ interface Choice {
  */
 async function chooseConfig(given: ConfigChoice): Promise<Choice> {
   if (given.config !== undefined || process.stdin.isTTY) return { args: given };
-  // Loaded only here: most clients start toolpipe with a config that is named.
-  const { describeRefused, findApprovedConfig } = await import("./config-approval.ts");
-  const { file: approved, refused: file } = await findApprovedConfig(process.cwd());
+  const [find] = finders;
+  const { file: approved, refused } = (await find?.(process.cwd())) ?? {};
   const { preset } = given;
   const config = approved ?? (await findReadable(userFiles()));
-  return {
-    args: config === undefined ? { preset, look: false } : { preset, config },
-    ...(file !== undefined && { refused: { file, why: describeRefused(file) } }),
-  };
+  return { args: config === undefined ? { preset, look: false } : { preset, config }, refused };
 }
 
 function describeServed(file: string | undefined): string {

@@ -101,6 +101,11 @@ describe("a file that imports a plugin which is gone", () => {
       'import { a } from "./base.ts"; f(a);',
     ],
     [
+      "one name of a file that is loaded later",
+      'const all = [async () => (await import("./base.ts")).lost(), async () => (await import("./base.ts")).a()];',
+      'const all = [ async () => (await import("./base.ts")).a()];',
+    ],
+    [
       "a file that has nothing to do with it",
       'import { a } from "./base.ts";',
       'import { a } from "./base.ts";',

@@ -80,11 +80,21 @@ export function pruneFile(
           isGoneModule(parent?.["source"], getName(node["local"])) ||
           (!parent?.["source"] && lostNames.has(getName(node["local"])))
         );
+      case "MemberExpression":
+        return isGoneMember(node);
       case "Identifier":
         return lostNames.has(getName(node)) && !isLabel(node, parent);
       default:
         return false;
     }
+  }
+
+  /** Whether an expression such as `(await import("./x.ts")).name` names something that is gone. */
+  function isGoneMember({ object, property }: Node): boolean {
+    let of = object as Node;
+    while (of.type === "ParenthesizedExpression") of = of["expression"] as Node;
+    const loaded = of.type === "AwaitExpression" ? (of["argument"] as Node) : undefined;
+    return loaded?.type === "ImportExpression" && isGoneModule(loaded["source"], getName(property));
   }
 
   function remove(path: Path): void {

@@ -17,6 +17,7 @@ const project = {
     'import { a } from "../plugins/a/mod.ts";\nexport const base = [a, 2];\nexport const only = a;',
   "presets/mod.ts": 'import { base, only } from "./base.ts";\nexport const all = [...base, only];',
   "playground/x.ts": "export {};",
+  "test/support/x.ts": "export {};",
   "test/contracts/c.ts": 'import type { a } from "../../plugins/a/mod.ts";\nexport type C = typeof a;',
   "test/story.test.ts": 'import { a } from "../plugins/a/mod.ts";\na;',
   "test/plugins/a/a.test.ts": 'import type { C } from "../../contracts/c.ts";',

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { listFiles, packageModules, readSource } from "../support/source-graph.ts";
 import { type IsGone, pruneFile } from "./prune-file.ts";
 
-/** Composition roots: their lines about a plugin are removed with it. */
-const ROOTS = ["presets", "plugins/cli", "playground"];
+/** Composition roots, and what tests run them with: their lines about a plugin are removed with it. */
+const ROOTS = ["presets", "plugins/cli", "playground", "test/support"];
 /** Tests of the composed product and of several plugins together. One that needs the plugin goes with it. */
 const PRODUCT_TESTS =
   /^test\/(presets|together|specs|playground|cookbook|bench|conformance|soak|torture|plugins\/cli)\/|^test\/[^/]+\.ts$/;
