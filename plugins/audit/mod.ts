@@ -38,7 +38,7 @@ export async function verifyAudit(
   options?: VerifyOptions,
 ): Promise<readonly Verified[]> {
   const verify = await import("./verify.ts");
-  return verify.verifyAudit(files, beside, options);
+  return verify.verifyRecords(files, beside, options);
 }
 
 export const AUDIT_UNAVAILABLE: ErrorKind = defineError("AUDIT_UNAVAILABLE", {

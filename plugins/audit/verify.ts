@@ -67,7 +67,7 @@ export interface Link {
  * Checks that every record of these files is unchanged and follows its predecessor. A file may continue another one,
  * or one of `beside`, as it does after a rotation.
  */
-export async function verifyAudit(
+export async function verifyRecords(
   files: readonly string[],
   beside: readonly string[] = [],
   options: VerifyOptions = {},

@@ -17,7 +17,7 @@ import {
 } from "../audit-files.ts";
 import { readKeyFile } from "../key.ts";
 import { readExportedAnchors, readStoredAnchors } from "../read-anchors.ts";
-import { type Verified, verifyAudit } from "../verify.ts";
+import { type Verified, verifyRecords } from "../verify.ts";
 
 interface Given extends LocationArgs {
   readonly path?: string | undefined;
@@ -83,7 +83,7 @@ async function verify(given: Given, config: LoadedConfig, store: StateStore | un
   const files = await location.files();
   const folders = new Set(files.map((each) => dirname(each)));
   const beside = (await Promise.all([...folders].map(listAuditFiles))).flat();
-  const verified = await verifyAudit(files, beside, {
+  const verified = await verifyRecords(files, beside, {
     key: given.key === undefined ? undefined : await readKey(resolve(given.key)),
     anchors: read.flatMap(({ anchors }) => anchors),
     folders: location.folder === undefined ? [] : [location.folder],
