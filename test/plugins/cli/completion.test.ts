@@ -39,7 +39,7 @@ describe("completions", () => {
 
   test("are those of anygpt where that is typed, wherever it is installed", async () => {
     const { stdout } = await runMain(["__complete", "--", "/usr/bin/anygpt", "mcp", "s"]);
-    expect(stdout).toBe("serve\nsearch\n");
+    expect(stdout).toBe("serve\nsearch\nstate\n");
   });
 
   test("are options that were not given yet, and the presets", async () => {

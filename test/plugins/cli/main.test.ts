@@ -63,7 +63,7 @@ describe("a wrong command line is one line on standard error with exit code 1:",
     [
       ["--", "tools"],
       "toolpipe",
-      "demo, start, init, doctor, serve, list, search, tools, inspect, execute, config, why, refresh, registry, warm, discover, introspect, export, approve, revoke, login, token, audit, completion, playground, eval",
+      "demo, start, init, doctor, serve, list, search, tools, inspect, execute, config, why, refresh, registry, warm, discover, introspect, export, approve, revoke, login, token, audit, state, completion, playground, eval",
     ],
     [
       ["config", "valdiate"],
@@ -74,7 +74,7 @@ describe("a wrong command line is one line on standard error with exit code 1:",
     [
       ["mcp"],
       "anygpt",
-      "A command is missing: one of serve, list, search, tools, inspect, execute, config, doctor, why, refresh, approve, revoke, login, audit. See --help.",
+      "A command is missing: one of serve, list, search, tools, inspect, execute, config, doctor, why, refresh, approve, revoke, login, audit, state. See --help.",
     ],
     [["tools"], "anygpt", `There is no command "tools". See --help.`],
     [["mcp", "demo"], "anygpt", `There is no command "demo". See --help.`],
