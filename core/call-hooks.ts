@@ -173,9 +173,7 @@ export function callNested(
     if (returned === done) end();
     else {
       returned.then(end, accuse);
-      // A plugin that limits the call has a timer of its own.
-      if (!call.isTimed)
-        limitCall(call, ms, () => createExecuteTimeout(call, getHookOwner(hooks[reached]), ms));
+      limitCall(call, ms, () => createExecuteTimeout(call, getHookOwner(hooks[reached]), ms));
     }
   } catch (thrown) {
     accuse(thrown);

@@ -131,8 +131,6 @@ export class Call extends Cancellation {
   via: string | undefined = undefined;
   /** The current stage, or the one that ended the call. */
   stage: Stage = "resolve";
-  /** Set by an `execute` hook that limits the time of the call: then neither core nor an upstream does. */
-  isTimed = false;
   /** Whether the request has left for the server of the tool; undefined if no plugin tells. */
   isSent: boolean | undefined = undefined;
 
@@ -142,7 +140,10 @@ export class Call extends Cancellation {
   #pauses = 0;
   #pausedAt = 0;
   #pausedMs = 0;
+  #isTimed = false;
   #limit: ReturnType<typeof setTimeout> | undefined;
+  /** Counts the current limit from now on. */
+  #restartLimit: (() => void) | undefined;
   readonly #onProgress: CallRequest["onProgress"];
   #listeners: ((progress: Progress) => void)[] | undefined;
   #onCancelled: (() => void) | undefined;
@@ -159,6 +160,16 @@ export class Call extends Cancellation {
     this.notes = { ...request.notes };
     this.input = request.input ?? parent?.input;
     this.#onProgress = request.onProgress ?? parent?.report.bind(parent);
+  }
+
+  /** Set by an `execute` hook that limits the time of the call: then neither core nor an upstream does, until it is reset. */
+  get isTimed(): boolean {
+    return this.#isTimed;
+  }
+
+  set isTimed(isTimed: boolean) {
+    this.#isTimed = isTimed;
+    if (!isTimed) this.#restartLimit?.();
   }
 
   /** Reports progress to the caller, and to the hooks that listen. */
@@ -254,13 +265,17 @@ export class Call extends Cancellation {
 
     limitCall = (call, ms, onLate) => {
       if (call.#ended) return;
-      const until = call.activeMs + ms;
+      let until = call.activeMs + ms;
+      call.#restartLimit = () => {
+        until = call.activeMs + ms;
+      };
       // A timer that keeps the process alive: a hook that hangs must end with an error, not with the process.
       const check = (): void => {
         // An inner call has its own limit.
         const left = call.isPaused || call.#innerCalls > 0 ? ms : Math.ceil(until - call.activeMs);
         if (left > 0) call.#limit = setTimeout(check, left);
-        else if (!(call.isTimed && call.stage === "execute")) call.cancel(onLate());
+        else if (!call.#isTimed || call.stage !== "execute") call.cancel(onLate());
+        else call.#limit = setTimeout(check, ms);
       };
       unlimitCall(call);
       call.#limit = setTimeout(check, ms);

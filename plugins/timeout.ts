@@ -68,13 +68,15 @@ export const timeout = definePlugin({
         }
         call.isTimed = true;
         const clock = new Clock(call, limit, settings, gateway);
-        return next().then(
-          () => clock.stop(),
-          (thrown) => {
-            clock.stop();
-            throw thrown;
-          },
-        );
+        // What plugins around this one do afterwards is limited by core.
+        const stop = (): void => {
+          clock.stop();
+          call.isTimed = false;
+        };
+        return next().then(stop, (thrown) => {
+          stop();
+          throw thrown;
+        });
       },
     };
   },

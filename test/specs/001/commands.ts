@@ -83,14 +83,15 @@ export function commandRows({ row, prose }: Specification): void {
     "570-582",
     "The list has a heading with the count, and name, tools, description and status of each server.",
     async () => {
-      const [script = "", told = ""] = (mcpServers["database"] as { args: string[] }).args;
+      const { args } = mcpServers["database"] as { args: string[] };
+      const [script = "", told = ""] = args.slice(-2);
       const own = join(world.project, "database.mjs");
       await copyFile(script, own);
       const option = await configOption("three", {
         mcpServers: {
           github: mcpServers["github"],
           filesystem: mcpServers["filesystem"],
-          database: { ...mcpServers["database"], args: [own, told] },
+          database: { ...mcpServers["database"], args: [...args.slice(0, -2), own, told] },
         },
       });
       await run("list", option);

@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { encode } from "gpt-tokenizer/encoding/o200k_base";
 import { afterAll } from "vitest";
 import { createGateway, type JsonObject } from "../../../core/mod.ts";
@@ -158,15 +159,16 @@ export async function countedServer(name: string): Promise<{
 }> {
   const folder = join(world.project, "..", `counted-${name}`);
   const { args } = toldServer([]);
+  const [script = ""] = args.slice(-2);
   const told = (tool: string): string =>
     JSON.stringify({ tools: [{ name: tool, description: "Counts" }], answers: { counted_tool: says("1") } });
   const server = `import { appendFileSync, readFileSync } from "node:fs";
 appendFileSync(${JSON.stringify(join(folder, "starts"))}, ".");
 process.argv[2] = readFileSync(${JSON.stringify(join(folder, "told.json"))}, "utf8");
-await import(${JSON.stringify(args[0])});`;
+await import(${JSON.stringify(pathToFileURL(script).href)});`;
   await writeFiles(folder, { "server.mjs": server, "told.json": told("counted_tool"), starts: "" });
   return {
-    entry: { command: process.execPath, args: [join(folder, "server.mjs")] },
+    entry: { command: process.execPath, args: [...args.slice(0, -2), join(folder, "server.mjs")] },
     count: async () => (await readFile(join(folder, "starts"), "utf8")).length,
     change: (tool) => writeFiles(folder, { "told.json": told(tool) }),
   };
