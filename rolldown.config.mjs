@@ -78,11 +78,17 @@ const dispatchers = {
       const parts = {
         Agent: "dispatcher/agent.js",
         EnvHttpProxyAgent: "dispatcher/env-http-proxy-agent.js",
+        Pool: "dispatcher/pool.js",
         buildConnector: "core/connect.js",
       };
-      return Object.entries(parts)
-        .map(([name, file]) => `export { default as ${name} } from ${JSON.stringify(join(folder, file))};`)
-        .join("\n");
+      const from = (file) => JSON.stringify(join(folder, file));
+      return [
+        ...Object.entries(parts).map(([name, file]) => `export { default as ${name} } from ${from(file)};`),
+        // The agent for proxies opens tunnels with a method that only the whole of undici adds.
+        `import Dispatcher from ${from("dispatcher/dispatcher.js")};`,
+        `import connect from ${from("api/api-connect.js")};`,
+        "Dispatcher.prototype.connect = connect;",
+      ].join("\n");
     },
   },
 };

@@ -1,7 +1,11 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { readdir, readFile } from "node:fs/promises";
 import { createRequire, isBuiltin } from "node:module";
+import { type AddressInfo, createServer } from "node:net";
 import { dirname, join, resolve } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
+import { temporaryFolder } from "./support/temporary-folder.ts";
 
 const root = resolve(import.meta.dirname, "..");
 const { dependencies, peerDependencies, bin } = createRequire(import.meta.url)("../package.json") as {
@@ -66,4 +70,29 @@ test("bundled files import only declared dependencies", async () => {
   const missing = [...foreign].filter((from) => !isBuiltin(from) && !allowed.has(getName(from)));
   expect(foreign.size).toBeGreaterThan(5);
   expect(missing.filter((from) => getName(from) !== "toolpipe")).toEqual([]);
+});
+
+test("the built commands ask through the proxy of the environment", async () => {
+  const asked: string[] = [];
+  const proxy = createServer((socket) => {
+    socket.on("error", () => {});
+    socket.once("data", (bytes) => {
+      asked.push(String(bytes).split("\r\n")[0] ?? "");
+      socket.end("HTTP/1.1 403 Forbidden\r\n\r\n");
+    });
+  });
+  proxy.listen(0, "127.0.0.1");
+  await once(proxy, "listening");
+  onTestFinished(() => void proxy.close());
+  const url = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+  const home = await temporaryFolder();
+  const env = { PATH: process.env["PATH"], HOME: home, USERPROFILE: home, TOOLPIPE_HOME: home };
+  const cli = join(root, "dist/plugins/cli/toolpipe.js");
+  const child = spawn("node", [cli, "registry", "search", "docs"], {
+    env: { ...env, HTTPS_PROXY: url, HTTP_PROXY: url },
+    stdio: "ignore",
+  });
+  await once(child, "close");
+  expect(asked[0]).toBe("CONNECT registry.modelcontextprotocol.io:443 HTTP/1.1");
+  expect(asked.length).toBeLessThan(50);
 });

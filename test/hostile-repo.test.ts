@@ -69,6 +69,8 @@ async function listRuns(program: typeof toolpipeProgram): Promise<(readonly stri
       .filter(([, { required = true }]) => !required)
       .map(([name]) => values[name] ?? "docs");
     const port = own === "start" || own === "playground" ? ["--port", "0"] : [];
+    // Those ask a registry, as their user wants them to.
+    if (words[0] === "registry") return [];
     const runs = [[...words, ...needed, ...port]];
     if (own === "serve") runs.push([...words, "--http", "0"]);
     if (optional.length > 0 && own !== "approve") runs.push([...words, ...needed, ...optional]);
@@ -95,7 +97,7 @@ async function runAll(
 
 /** Commands that need no config, so that one that is not approved does not stop them. */
 const WITHOUT_CONFIG =
-  /^(?:demo|completion|__complete|registry |config reload|config sources|init|token|revoke|eval|audit verify \S|serve$)/;
+  /^(?:demo|completion|__complete|config reload|config sources|init|token|revoke|eval|audit verify \S|serve$)/;
 
 const approves = (file: string): string => `toolpipe approve --file ${file}`;
 
@@ -134,7 +136,9 @@ test("fault 81: a cloned folder defines servers for clients: no command starts o
 }, async () => {
   const trap = await listenForAnyone();
   const folder = await createHostileFolder(trap);
-  const done = await runAll(await listRuns(toolpipeProgram), folder);
+  // `discover` asks a registry, as its user wants it to.
+  const runs = (await listRuns(toolpipeProgram)).filter(([name]) => name !== "discover");
+  const done = await runAll(runs, folder);
   const names = (await listRuns(anygptProgram)).filter(([, name]) => name === "list" || name === "tools");
   await runAll(names, folder, "anygpt");
   expect(readdirSync(folder.marks)).toEqual([]);

@@ -71,6 +71,24 @@ describe("a hook that hangs", () => {
     ]);
   });
 
+  test("in execute after the tool has answered ends the call, also where a plugin limited the tool", async () => {
+    const slow = plugin("slow", {
+      async execute(_call, next) {
+        await next();
+        await hang();
+      },
+    });
+    const limiter = plugin("limiter", {
+      async execute(call, next) {
+        call.isTimed = true;
+        await next();
+        call.isTimed = false;
+      },
+    });
+    const gateway = await createGateway({ limits, plugins: [listed, slow, limiter, answer] });
+    expect((await gateway.run({ tool: "s:t" })).error).toMatchObject({ code: "TIMEOUT" });
+  });
+
   test("in execute ends the call, where no plugin limits it", async () => {
     const wrapper = plugin("wrapper", { execute: (_call, next) => next() });
     const gateway = await createGateway({

@@ -82,11 +82,12 @@ async function end(signal: "SIGINT" | "SIGTERM"): Promise<JsonObject> {
   const { pid } = JSON.parse(textOf(result as JsonObject)) as { pid: number };
   const listRecords = (): string[] =>
     readdirSync(own.home, { recursive: true, encoding: "utf8" }).filter((file) =>
-      /running.[^/\\]+$/.test(file),
+      /(?:^|[/\\])running[/\\][^/\\]+$/.test(file),
     );
   await until(() => listRecords().length > 0);
   const wasUp = isAlive(pid);
-  own.child.kill(signal);
+  // Not `child.kill`, after which Deno calls every end one by that signal.
+  process.kill(own.pid, signal);
   const [code] = await own.exit;
   await until(() => !isAlive(pid)).catch(() => {});
   return { wasUp, code, isLeft: isAlive(pid), records: listRecords() };

@@ -136,6 +136,8 @@ export async function createHostileFolder(
     marks,
     env: {
       PATH: process.env["PATH"],
+      // Deno looks for its own updates through the proxy that is watched.
+      DENO_NO_UPDATE_CHECK: "1",
       HOME: home,
       USERPROFILE: home,
       TOOLPIPE_HOME: state,

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { Readable } from "node:stream";
-import type { Dispatcher } from "undici";
+import type { Dispatcher, Pool } from "undici";
 import { getAbortReason } from "../../../core/mod.ts";
 import { type AddressOptions, createHostCheck, guardedConnector } from "./address.ts";
 import { toNetworkError, withSent } from "./errors.ts";
@@ -96,10 +96,25 @@ async function openConnections(options: ExchangeOptions): Promise<Connections> {
       proxyTunnel: false,
       proxyTls: tls,
       requestTls: tls,
+      clientFactory: (origin, given) => withFailingTunnels(new undici.Pool(origin, given)),
     }),
     proxy: new URL(proxies.httpsProxy ?? proxies.httpProxy ?? "").host,
     checkHost: createHostCheck({ addresses, lookup }),
   };
+}
+
+/**
+ * Fails a request whose tunnel the proxy closes. From this error alone undici concludes that the connection is only to be
+ * opened again, and does so for ever, thousands of times a second.
+ */
+function withFailingTunnels(pool: Pool): Pool {
+  const connect = pool.connect.bind(pool) as (options: Dispatcher.ConnectOptions) => Promise<unknown>;
+  const open = (options: Dispatcher.ConnectOptions): Promise<unknown> =>
+    connect(options).catch((cause: unknown) => {
+      if ((cause as { code?: unknown }).code !== "UND_ERR_SOCKET") throw cause;
+      throw new Error("The proxy closed the tunnel.", { cause });
+    });
+  return Object.assign(pool, { connect: open });
 }
 
 function dispatch(

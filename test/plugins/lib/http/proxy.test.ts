@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer as createSecureServer } from "node:https";
-import type { LookupFunction } from "node:net";
+import { type AddressInfo, createServer, type LookupFunction } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
@@ -241,4 +241,23 @@ describe("the variables", () => {
     expect(error.message).toContain("HTTPS_PROXY");
     expect(error.message).not.toContain("canary");
   });
+});
+
+test("a proxy that closes each tunnel fails the request, and is not asked over and over", async () => {
+  let tunnels = 0;
+  const proxy = createServer((socket) => {
+    socket.once("data", () => {
+      tunnels++;
+      socket.destroy();
+    });
+  });
+  proxy.listen(0, "127.0.0.1");
+  await once(proxy, "listening");
+  onTestFinished(() => void proxy.close());
+  const { port } = proxy.address() as AddressInfo;
+  vi.stubEnv("HTTPS_PROXY", `http://127.0.0.1:${port}`);
+  const client = http({ addresses: "public", lookup: answering("93.184.216.34") });
+  const error = await catchFailure(get(client, "https://registry.example/"));
+  expect(error.code).toBe("UPSTREAM_CLOSED");
+  expect(tunnels).toBeLessThan(5);
 });
