@@ -1,4 +1,4 @@
-import { Call, limitCall, unlimitCall } from "./call.ts";
+import { Call, limitCall, limitCallLater, unlimitCall } from "./call.ts";
 import { GatewayError } from "./errors.ts";
 import { EXECUTE_MS, HOOK_MS, type MaybePromise, type Next } from "./hooks.ts";
 
@@ -173,7 +173,9 @@ export function callNested(
     if (returned === done) end();
     else {
       returned.then(end, accuse);
-      limitCall(call, ms, () => createExecuteTimeout(call, getHookOwner(hooks[reached]), ms));
+      // A plugin that limits the tool has a timer of its own.
+      const limit = call.isTimed ? limitCallLater : limitCall;
+      limit(call, ms, () => createExecuteTimeout(call, getHookOwner(hooks[reached]), ms));
     }
   } catch (thrown) {
     accuse(thrown);

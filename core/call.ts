@@ -106,6 +106,8 @@ export let beginCall: (call: Call, onCancelled: () => void) => void;
 export let settleCall: (call: Call, error: GatewayError | undefined) => SettledCall;
 /** Limits the time of the current stage; `onLate` creates the error that then cancels the call. For the pipeline. */
 export let limitCall: (call: Call, ms: number, onLate: () => GatewayError) => void;
+/** Limits it from when no plugin limits the call any more: most calls then need one timer. For the pipeline. */
+export let limitCallLater: typeof limitCall;
 /** Removes that limit. For the pipeline. */
 export let unlimitCall: (call: Call) => void;
 
@@ -142,7 +144,7 @@ export class Call extends Cancellation {
   #pausedMs = 0;
   #isTimed = false;
   #limit: ReturnType<typeof setTimeout> | undefined;
-  /** Counts the current limit from now on. */
+  /** Begins the current limit anew. */
   #restartLimit: (() => void) | undefined;
   readonly #onProgress: CallRequest["onProgress"];
   #listeners: ((progress: Progress) => void)[] | undefined;
@@ -279,6 +281,10 @@ export class Call extends Cancellation {
       };
       unlimitCall(call);
       call.#limit = setTimeout(check, ms);
+    };
+
+    limitCallLater = (call, ms, onLate) => {
+      call.#restartLimit = () => limitCall(call, ms, onLate);
     };
 
     unlimitCall = (call) => {
