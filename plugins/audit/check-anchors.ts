@@ -12,7 +12,7 @@ interface Place {
   readonly hash: string;
 }
 
-/** What is in the files of the chains that have an anchor. */
+/** Records in the files of the chains that have an anchor. */
 export interface ChainSurvey {
   add(file: string, link: Link, line?: number): void;
   isAnchored(chain: string): boolean;

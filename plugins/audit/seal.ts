@@ -27,7 +27,7 @@ export interface Anchor {
   readonly mac?: string | undefined;
 }
 
-/** What a file of records is sealed with. */
+/** Key and store of the anchors of a file of records. */
 export interface Seal {
   /** Returns the key; undefined if it cannot be read: records then have hashes that need none. */
   signer(): Signer | undefined;

@@ -42,7 +42,7 @@ export interface Verified {
   readonly fault?: AuditFault;
 }
 
-/** What records are verified with. */
+/** Key and anchors that records are verified with. */
 export interface VerifyOptions {
   /** Key of the installation; without it, that in the state folder. */
   readonly key?: Uint8Array | undefined;

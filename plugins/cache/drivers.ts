@@ -5,7 +5,13 @@ import type { Driver } from "unstorage";
 import { type Gateway, GatewayError, type JsonObject } from "../../core/mod.ts";
 import type { CacheDriver, CacheStorage, StorageDriver } from "../../core/services/cache.ts";
 import { redisRetryDelay } from "../lib/backoff.ts";
-import { createDriver, type DriverOptions, getDriverName, getDriverOptions } from "../lib/driver-choice.ts";
+import {
+  checkDriverFields,
+  createDriver,
+  type DriverOptions,
+  getDriverName,
+  getDriverOptions,
+} from "../lib/driver-choice.ts";
 import { fileStorage } from "../lib/files.ts";
 import { cacheFolder } from "../lib/folders.ts";
 
@@ -33,14 +39,26 @@ export async function openStorage(
   if (name === undefined) return choice as CacheStorage;
   const chosen = choice as string | DriverOptions;
   const builtin = gateway.drivers("cacheStorage").has(name) ? undefined : await findUnstorageDriver(name);
-  if (!builtin) return toStorage(await createDriver(gateway, "cacheStorage", chosen));
-  return toStorage(builtin(getDriverOptions(chosen)));
+  if (!builtin) return toStorage(name, await createDriver(gateway, "cacheStorage", chosen));
+  return toStorage(name, builtin(getDriverOptions(chosen)));
 }
 
+/** Functions that the storage of a user's module must have. */
+const storageFields = {
+  getItemRaw: "function",
+  setItemRaw: "function",
+  removeItem: "function",
+  getKeys: "function",
+} as const;
+
 /** Wraps a driver of unstorage; a storage is used as it is. */
-async function toStorage(value: CacheStorage | StorageDriver): Promise<CacheStorage> {
+async function toStorage(name: string, value: CacheStorage | StorageDriver): Promise<CacheStorage> {
   // Drivers have `hasItem`, storages have `mount` too; the storage of files has neither.
-  if (!("hasItem" in value) || "mount" in value) return value as CacheStorage;
+  const isDriver = typeof value === "object" && value !== null && "hasItem" in value && !("mount" in value);
+  if (!isDriver) {
+    checkDriverFields("cacheStorage", name, value, storageFields);
+    return value as CacheStorage;
+  }
   return (await import("unstorage")).createStorage({ driver: value as Driver });
 }
 

@@ -28,7 +28,7 @@ export const pins = definePlugin({
   keys: ["pins"],
   options,
   async setup(gateway, { firstUse = gateway.plugins.includes("guard") ? "trust" : "scan" }) {
-    // Also for a tool that was approved, and where nothing is held back: nobody can judge what is not seen.
+    // Also for a tool that was approved, and where nothing is held back: what is not seen cannot be judged.
     const strip: Hooks["tool:discover"] = (tool) => (tool.builtin ? undefined : stripTool(tool));
     if (firstUse === "off") return { "tool:discover": strip };
     // Loaded only where it is on: the patterns of the scan are large, and every preset lists this plugin.

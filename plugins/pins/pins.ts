@@ -66,7 +66,7 @@ export function createPins({ gateway, store, approvals, firstUse }: PinsParts): 
   const loaded = new Map<string, ServerPins>();
   /** Strings in which the scan found nothing, shared by the tools that enter together. */
   const harmless = new Set<string>();
-  /** What the scan has found, by tool and hash. */
+  /** Findings of the scan, by tool and hash. */
   const flaws = new Map<string, string>();
 
   return {

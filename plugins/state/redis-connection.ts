@@ -48,7 +48,7 @@ export function openRedisConnection({ url, timeoutMs, onLost }: RedisConnectionO
   let failure: string | undefined;
   let wasReady = false;
   let isClosing = false;
-  /** What was told since the connection was ready. */
+  /** Troubles that were reported since the connection was ready. */
   const told = new Set<string>();
 
   return {

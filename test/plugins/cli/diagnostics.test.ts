@@ -92,6 +92,20 @@ test.each([
   );
 });
 
+test("a cache storage of the wrong shape is refused with the function that is missing", async () => {
+  await place({
+    project: {
+      "mine.ts": "export const mine = () => ({ nope: 1 });",
+      "toolpipe.config.json": { cache: { storage: "./mine.ts" } },
+    },
+  });
+  const { code, stderr } = await runMain(["list"]);
+  expect(code).not.toBe(0);
+  expect(stderr).toMatch(
+    /cacheStorage: expected the cacheStorage of "\S*mine.ts" to be an object with the function "getItemRaw"/,
+  );
+});
+
 test("a hook that is left behind is printed with the name of its plugin", async () => {
   await placePlugin(
     `export const own = definePlugin({ name: "own", setup: () => ({ "catalog:change": () => new Promise(() => {}) }) });`,
