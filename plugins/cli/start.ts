@@ -75,8 +75,8 @@ async function serveUntilSignal(
     print(`  ${JSON.stringify({ mcpServers: { toolpipe: { type: "http", url: server.url } } })}\n`);
     print(`Watch it at ${new URL("/", server.url).href}\n`);
     arrivals.show(server.gateway);
-    void server.gateway.services.servers?.settled().then(() => {
-      arrivals.finish();
+    void server.gateway.services.servers?.settled().then(async () => {
+      await arrivals.finish();
       print(`\n${summary(server.gateway, preset)} Ctrl+C ends this.`);
     });
     await told;
@@ -135,20 +135,23 @@ function summary(gateway: Gateway, preset: LoadedConfig["preset"]): string {
 
 /** Prints each server once, when it has listed its tools or failed. The gateway must have the returned plugin. */
 function createArrivals() {
-  const printed = new Set<string>();
+  const printed = new Map<string, Promise<void>>();
   let served: Gateway | undefined;
   const printNew = (): void => {
     if (!served) return;
+    const gateway = served;
     for (const one of listStatuses(served)) {
       const { name, status, reason, listedAt } = one;
       const isSettled = listedAt !== undefined || ["error", "needs-auth"].includes(status);
       if (printed.has(name) || !isSettled || isHeld(one)) continue;
-      printed.add(name);
-      print(
-        listedAt === undefined
-          ? `✗ ${toTerminalLine(name)}: ${toTerminalLine(reason)}`
-          : `✓ ${toTerminalLine(name)}: ${formatCount(listServerTools(served, name).length, "tool")}`,
-      );
+      const printOne = (): void =>
+        print(
+          listedAt === undefined
+            ? `✗ ${toTerminalLine(name)}: ${toTerminalLine(reason)}`
+            : `✓ ${toTerminalLine(name)}: ${formatCount(listServerTools(gateway, name).length, "tool")}`,
+        );
+      // The listing is known before its tools are in the catalog.
+      printed.set(name, Promise.resolve(gateway.services.servers?.settled(name)).then(printOne));
     }
   };
   return {
@@ -166,7 +169,11 @@ function createArrivals() {
       served = gateway;
       printNew();
     },
-    finish: printNew,
+    /** Resolves once all servers that have settled are printed. */
+    async finish(): Promise<void> {
+      printNew();
+      await Promise.all(printed.values());
+    },
   };
 }
 
